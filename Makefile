@@ -1,0 +1,74 @@
+# Everything people and CI run. Needs Python 3.11, Java 17, make, git and the package registries, nothing else.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+BIN    := .venv/bin
+VENV   := .venv/.installed
+JARS   := .jars/.complete
+
+.PHONY: help
+help: ## This list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: $(VENV) $(JARS) ## Install Python packages and Delta jars into the checkout (the other targets do it by themselves)
+
+$(VENV): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; set PYTHON=…")'
+	@echo "installing Python packages into .venv (once, a few minutes)…"
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(JARS): src/penstock/engine/jars.py | $(VENV)
+	@PENSTOCK_JARS=.jars $(BIN)/python -m penstock.engine.jars
+	@touch $@
+
+.PHONY: demo
+demo: $(VENV) $(JARS) ## A small shop: orders change, stream tables follow
+	@$(BIN)/python examples/shop.py
+
+.PHONY: test
+test: lint $(JARS) ## Lint, then every test that is not slow
+	@echo "── tests"
+	@$(BIN)/python -m pytest -q -m "not slow"
+
+.PHONY: test-all
+test-all: lint $(JARS) ## Lint, then every test
+	@echo "── tests, slow ones too"
+	@$(BIN)/python -m pytest -q
+
+.PHONY: lint
+lint: $(VENV) ## ruff, mypy, layer rules
+	@echo "── lint"
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --quiet --check . || { echo "not formatted: run make fmt"; exit 1; }
+	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/lint-imports --no-cache > .venv/lint-imports.log 2>&1 || { cat .venv/lint-imports.log; exit 1; }
+
+.PHONY: fmt
+fmt: $(VENV) ## Format the code and mend what ruff can mend
+	@$(BIN)/ruff check --quiet --fix .
+	@$(BIN)/ruff format .
+
+.PHONY: golden
+golden: $(VENV) $(JARS) ## Rewrite the golden files; read the diff before you commit it
+	@PENSTOCK_GOLDEN=rewrite $(BIN)/python -m pytest -q tests/golden
+	@git --no-pager diff --stat -- tests/golden
+
+.PHONY: docs
+docs: $(VENV) ## Build the documentation into site/
+	@$(BIN)/mkdocs build --quiet --strict
+
+.PHONY: bench
+bench: $(VENV) $(JARS) ## Measure against full recompute and hand-written MERGE; writes benchmarks/results/
+	@$(BIN)/python -m benchmarks
+
+.PHONY: clean
+clean: ## Remove everything that make made
+	@rm -rf .venv .jars .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist site
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
