@@ -1,0 +1,32 @@
+"""The SQL surface: text in, statements out. Nothing here knows of Spark; what is not ours passes through untouched."""
+
+from penstock.lang.check_query import check_query
+from penstock.lang.parse import parse, parse_one
+from penstock.lang.statements import (
+    AlterStreamTable,
+    AuditStreamTable,
+    CreateStreamTable,
+    DescribeHistory,
+    DropStreamTable,
+    ExplainStreamTable,
+    PassThrough,
+    RefreshStreamTable,
+    ShowStreamTables,
+    Statement,
+)
+
+__all__ = [
+    "AlterStreamTable",
+    "AuditStreamTable",
+    "CreateStreamTable",
+    "DescribeHistory",
+    "DropStreamTable",
+    "ExplainStreamTable",
+    "PassThrough",
+    "RefreshStreamTable",
+    "ShowStreamTables",
+    "Statement",
+    "check_query",
+    "parse",
+    "parse_one",
+]

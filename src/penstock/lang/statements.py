@@ -1,0 +1,116 @@
+"""What can be said: one frozen dataclass per statement.
+
+Names stay as the user wrote them (`sales.revenue`, backticks included): only the session knows the current schema, so
+`TableName.parse(statement.name, current_schema)` is the caller's step. Queries are exact slices of the source text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+RefreshMode: TypeAlias = Literal["AUTO", "INCREMENTAL", "FULL"]
+Kind: TypeAlias = Literal["query", "ddl", "dml", "other"]
+Defined: TypeAlias = Literal["table", "view", "schema"]
+
+
+@dataclass(frozen=True, slots=True)
+class CreateStreamTable:
+    """CREATE STREAM TABLE. `target_lag` None without `downstream` means that none was given."""
+
+    name: str
+    query: str
+    target_lag: str | None = None
+    downstream: bool = False
+    refresh_mode: RefreshMode = "AUTO"
+    initialize: bool = True
+    key: tuple[str, ...] = ()
+    or_replace: bool = False
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AlterStreamTable:
+    """ALTER STREAM TABLE. Exactly one of the fields after `name` is set."""
+
+    name: str
+    set_target_lag: str | None = None
+    set_downstream: bool = False
+    set_refresh_mode: RefreshMode | None = None
+    suspend: bool = False
+    resume: bool = False
+    as_query: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DropStreamTable:
+    """DROP STREAM TABLE; with `cascade` its consumers go too."""
+
+    name: str
+    if_exists: bool = False
+    cascade: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshStreamTable:
+    """REFRESH STREAM TABLE: bring it and its upstreams up to now."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShowStreamTables:
+    """SHOW STREAM TABLES; `like` is a Spark pattern (`*` any text, `|` or)."""
+
+    like: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeHistory:
+    """DESCRIBE HISTORY STREAM TABLE. Plain DESCRIBE HISTORY is Delta's own and passes through."""
+
+    name: str
+    limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainStreamTable:
+    """EXPLAIN STREAM TABLE of a name or of a query; exactly one of the two is set."""
+
+    name: str | None = None
+    query: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AuditStreamTable:
+    """AUDIT STREAM TABLE: compare the stored rows with a recomputation at the same frontier."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class PassThrough:
+    """A statement for Spark, untouched.
+
+    `verb` is its first word, `target` the object it writes, defines or drops as far as the words tell, and `defines`
+    what a CREATE or REPLACE brings into being.
+    """
+
+    sql: str
+    kind: Kind
+    target: str | None = None
+    defines: Defined | None = None
+    verb: str = ""
+
+
+Statement: TypeAlias = (
+    CreateStreamTable
+    | AlterStreamTable
+    | DropStreamTable
+    | RefreshStreamTable
+    | ShowStreamTables
+    | DescribeHistory
+    | ExplainStreamTable
+    | AuditStreamTable
+    | PassThrough
+)
