@@ -1,0 +1,53 @@
+"""What stream tables exist, what they read, how far they are, what was refreshed, and who is working on them.
+
+`CatalogReader` looks, `CatalogWriter` changes; `SqliteCatalog` is both. The catalog can be lost: everything that
+matters for results is also in the stream tables' own commits.
+"""
+
+from penstock.catalog.model import (
+    SCHEDULER,
+    UNSET,
+    Action,
+    Advance,
+    Counters,
+    Dependency,
+    KnownKind,
+    KnownTable,
+    Lease,
+    RefreshMode,
+    RefreshRecord,
+    RefreshStatus,
+    SourceType,
+    Status,
+    StreamTableMeta,
+    Unset,
+    UnsetType,
+)
+from penstock.catalog.owner import current_owner
+from penstock.catalog.reader import CatalogReader
+from penstock.catalog.sqlite import SqliteCatalog
+from penstock.catalog.writer import CatalogWriter
+
+__all__ = [
+    "SCHEDULER",
+    "UNSET",
+    "Action",
+    "Advance",
+    "CatalogReader",
+    "CatalogWriter",
+    "Counters",
+    "Dependency",
+    "KnownKind",
+    "KnownTable",
+    "Lease",
+    "RefreshMode",
+    "RefreshRecord",
+    "RefreshStatus",
+    "SourceType",
+    "SqliteCatalog",
+    "Status",
+    "StreamTableMeta",
+    "Unset",
+    "UnsetType",
+    "current_owner",
+]

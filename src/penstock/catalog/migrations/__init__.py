@@ -1,0 +1,22 @@
+"""The schema of the catalog as a list of steps; step n takes version n − 1 to version n.
+
+A step, once released, never changes. Each runs in a transaction together with the note of its number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, Protocol
+
+from penstock.catalog.migrations import v0001_initial
+
+
+class Connection(Protocol):
+    """What a step needs of a database connection."""
+
+    def execute(self, sql: str, /) -> Any:
+        """Run one statement."""
+
+
+MIGRATIONS: Final[tuple[Callable[[Connection], None], ...]] = (v0001_initial.up,)
+LATEST: Final = len(MIGRATIONS)

@@ -1,0 +1,248 @@
+"""What the catalog holds, as plain values.
+
+    INITIALIZING ──→ ACTIVE ⇄ SUSPENDED
+          ⇅            ⇅        ⇅
+          └───────── ERROR ─────┘
+
+Every value here is frozen: a row is read, and changed only through `CatalogWriter`. Moments are aware datetimes in UTC.
+The catalog is a copy for speed; the truth about rows and frontier is the newest commit of the stream table itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import Enum, StrEnum
+from typing import Final, Literal
+
+from penstock.names import Frontier, TableName
+
+
+class Unset(Enum):
+    """`UNSET` = leave as it is; needed because None means DOWNSTREAM for a target lag."""
+
+    UNSET = "unset"
+
+    def __repr__(self) -> str:
+        return "UNSET"
+
+
+UNSET: Final = Unset.UNSET
+UnsetType = Literal[Unset.UNSET]
+
+
+class RefreshMode(StrEnum):
+    """How the user wants a stream table to be maintained."""
+
+    AUTO = "AUTO"
+    INCREMENTAL = "INCREMENTAL"
+    FULL = "FULL"
+
+
+class Status(StrEnum):
+    """Where a stream table is in its life."""
+
+    INITIALIZING = "INITIALIZING"
+    ACTIVE = "ACTIVE"
+    SUSPENDED = "SUSPENDED"
+    ERROR = "ERROR"
+
+    def may_become(self, other: Status) -> bool:
+        """True if a stream table of this status may take the other; staying is always allowed.
+
+        >>> Status.SUSPENDED.may_become(Status.ACTIVE), Status.ACTIVE.may_become(Status.INITIALIZING)
+        (True, False)
+        """
+        return other is self or other in _TRANSITIONS[self]
+
+
+_TRANSITIONS: Final[Mapping[Status, frozenset[Status]]] = {
+    Status.INITIALIZING: frozenset({Status.ACTIVE, Status.SUSPENDED, Status.ERROR}),
+    # A filled table is rebuilt under `needs_reinit` and stays readable; it never becomes INITIALIZING again.
+    Status.ACTIVE: frozenset({Status.SUSPENDED, Status.ERROR}),
+    Status.SUSPENDED: frozenset({Status.ACTIVE, Status.INITIALIZING, Status.ERROR}),
+    Status.ERROR: frozenset({Status.ACTIVE, Status.INITIALIZING, Status.SUSPENDED}),
+}
+
+
+class Action(StrEnum):
+    """What a refresh really did."""
+
+    NO_DATA = "NO_DATA"
+    INCREMENTAL = "INCREMENTAL"
+    FULL = "FULL"
+    REINITIALIZE = "REINITIALIZE"
+    SKIP = "SKIP"
+
+
+class RefreshStatus(StrEnum):
+    """How a refresh ended, or that it has not."""
+
+    RUNNING = "RUNNING"
+    COMPLETED = "COMPLETED"
+    FAILED = "FAILED"
+    SKIPPED = "SKIPPED"
+
+
+class SourceType(StrEnum):
+    """What a stream table reads."""
+
+    TABLE = "TABLE"
+    STREAM_TABLE = "STREAM_TABLE"
+    VIEW = "VIEW"
+
+
+class KnownKind(StrEnum):
+    """What has to be registered again in the next Spark session."""
+
+    SCHEMA = "SCHEMA"
+    TABLE = "TABLE"
+    VIEW = "VIEW"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamTableMeta:
+    """One stream table. `id` is 0 until the catalog has given one; ids are never reused."""
+
+    name: TableName
+    table_id: str
+    """The uuid in the metaData action of the storage's Delta log: identity, whatever the path."""
+    path: str
+    query: str
+    definition_hash: str
+    id: int = 0
+    database: str = "default"
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """Every Spark setting that can change the result, as it was when the stream table was defined."""
+    target_lag: timedelta | None = None
+    """None = DOWNSTREAM."""
+    refresh_mode: RefreshMode = RefreshMode.AUTO
+    key: tuple[str, ...] = ()
+    status: Status = Status.INITIALIZING
+    is_populated: bool = False
+    data_timestamp: datetime | None = None
+    frontier: Frontier | None = None
+    frontier_version: int | None = None
+    """The storage version that `frontier` is tagged with; against any other newest version of ours it is stale."""
+    effective_mode: RefreshMode | None = None
+    reason_code: str | None = None
+    reason: str | None = None
+    needs_reinit: bool = False
+    reinit_reason: str | None = None
+    consecutive_errors: int = 0
+    last_error: str | None = None
+    last_refresh_at: datetime | None = None
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dependency:
+    """One thing that a stream table reads. `source_id` is the Delta table id, so a renamed source stays the same."""
+
+    source_id: str
+    source_name: str
+    source_type: SourceType
+    stream_table_id: int = 0
+    source_path: str | None = None
+    source_kind: str = "delta"
+    columns_used: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefreshRecord:
+    """One line of history: what was tried, what really ran, and why."""
+
+    refresh_id: str
+    stream_table_id: int
+    name: str
+    action: Action
+    status: RefreshStatus
+    started_at: datetime
+    reason: str | None = None
+    data_timestamp: datetime | None = None
+    ended_at: datetime | None = None
+    from_frontier: Frontier | None = None
+    to_frontier: Frontier | None = None
+    commit_version: int | None = None
+    rows_inserted: int = 0
+    rows_deleted: int = 0
+    delta_rows: int | None = None
+    rows_read: int | None = None
+    rows_written: int | None = None
+    applier: str | None = None
+    timings: Mapping[str, float] = field(default_factory=dict)
+    """Seconds per stage."""
+    error_message: str | None = None
+    owner: str | None = None
+    lease_token: int | None = None
+    """The fencing token the work ran under; tells an interrupted row from one that still runs."""
+
+    @property
+    def lag_before(self) -> timedelta | None:
+        """How old the stored rows were when this refresh replaced them: the most a reader has seen."""
+        before = self.from_frontier.data_timestamp if self.from_frontier else None
+        return None if before is None or self.ended_at is None else self.ended_at - before
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownTable:
+    """A plain schema, table or view of the warehouse, to be registered again in the next process."""
+
+    schema: str
+    kind: KnownKind
+    table: str = ""
+    """Empty for a schema."""
+    path: str | None = None
+    text: str | None = None
+    """The statement that creates a view."""
+    provider: str | None = None
+
+    def __post_init__(self) -> None:
+        if (self.kind is KnownKind.SCHEMA) != (self.table == ""):
+            raise ValueError("a table or view has a table name, a schema has none")
+
+    @property
+    def name(self) -> str:
+        """`schema` or `schema.table`."""
+        return f"{self.schema}.{self.table}" if self.table else self.schema
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The right to work on one stream table until `expires_at`. A later lease has a larger token."""
+
+    stream_table_id: int
+    token: int
+    holder: str
+    expires_at: datetime
+    renewed_at: datetime
+
+
+SCHEDULER: Final = 0
+"""The id under which the one scheduler of a catalog holds its lease; no stream table has it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counters:
+    """Totals since creation or the last reset; unlike history they are never pruned."""
+
+    stream_table_id: int
+    refresh_count: int = 0
+    total_refresh_duration_ms: int = 0
+    rows_inserted_total: int = 0
+    rows_deleted_total: int = 0
+    skip_count: int = 0
+    error_count: int = 0
+    last_lag_ms: int = 0
+    max_lag_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Advance:
+    """A frontier that moves without a row changing."""
+
+    stream_table_id: int
+    before: Frontier
+    after: Frontier

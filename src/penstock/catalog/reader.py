@@ -1,0 +1,79 @@
+"""Looking into the catalog. Whoever only looks asks for this type, and so cannot change anything.
+
+A missing stream table is `StreamTableNotFound`, a failing database `CatalogError`; nothing else is raised.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from penstock.catalog.model import Counters, Dependency, KnownTable, Lease, RefreshRecord, StreamTableMeta
+from penstock.names import TableName
+
+
+class CatalogReader(ABC):
+    """Read access to stream tables, dependencies, history, counters, leases and known tables."""
+
+    @abstractmethod
+    def find(self, name: TableName) -> StreamTableMeta | None:
+        """The stream table of that name, or None."""
+
+    @abstractmethod
+    def get_by_name(self, name: TableName) -> StreamTableMeta:
+        """The stream table of that name."""
+
+    @abstractmethod
+    def get_by_id(self, stream_table_id: int) -> StreamTableMeta:
+        """The stream table with that catalog id."""
+
+    @abstractmethod
+    def get_by_table_id(self, table_id: str) -> StreamTableMeta:
+        """The stream table whose storage is that Delta table."""
+
+    @abstractmethod
+    def get_all(self) -> list[StreamTableMeta]:
+        """Every stream table, by name."""
+
+    @abstractmethod
+    def get_all_active(self) -> list[StreamTableMeta]:
+        """The stream tables a scheduler works on (ACTIVE and INITIALIZING), by name."""
+
+    @abstractmethod
+    def dependencies_of(self, stream_table_id: int) -> list[Dependency]:
+        """What one stream table reads, by source name."""
+
+    @abstractmethod
+    def all_dependencies(self) -> list[Dependency]:
+        """What every stream table reads; with `get_all` this is the whole graph."""
+
+    @abstractmethod
+    def consumers_of(self, source_id: str) -> list[StreamTableMeta]:
+        """The stream tables that read this Delta table directly, by name."""
+
+    @abstractmethod
+    def recent_history(self, name: TableName | None = None, max_rows: int = 20) -> list[RefreshRecord]:
+        """The newest refreshes first, of one stream table or of all."""
+
+    @abstractmethod
+    def get_refresh(self, refresh_id: str) -> RefreshRecord | None:
+        """One line of history, or None."""
+
+    @abstractmethod
+    def counters(self, stream_table_id: int) -> Counters:
+        """The totals of one stream table."""
+
+    @abstractmethod
+    def all_counters(self) -> list[Counters]:
+        """The totals of every stream table, by id."""
+
+    @abstractmethod
+    def get_lease(self, stream_table_id: int) -> Lease | None:
+        """The lease that is held on a stream table (or `SCHEDULER`), expired or not; None if it was released."""
+
+    @abstractmethod
+    def known_tables(self) -> list[KnownTable]:
+        """Schemas, then tables, then views, each in the order in which they were first remembered."""
+
+    @abstractmethod
+    def dag_version(self) -> int:
+        """A number that grows with every create, alter and drop: unequal means the graph must be read again."""

@@ -1,0 +1,249 @@
+"""Catalog values as database rows and back: `read(write(x)) == x` for every value.
+
+Moments are stored as ISO-8601 text in UTC with microseconds, all of the same width: text order is time order.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from penstock.catalog.model import (
+    Action,
+    Counters,
+    Dependency,
+    KnownKind,
+    KnownTable,
+    Lease,
+    RefreshMode,
+    RefreshRecord,
+    RefreshStatus,
+    SourceType,
+    Status,
+    StreamTableMeta,
+)
+from penstock.errors import InternalError
+from penstock.names import Frontier, TableName
+
+Row = Mapping[str, Any]
+
+
+def moment(value: datetime) -> str:
+    """The stored form of a moment."""
+    if value.tzinfo is None:
+        raise InternalError(why=f"{value} has no time zone")
+    return value.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def _maybe_moment(value: datetime | None) -> str | None:
+    return None if value is None else moment(value)
+
+
+def _from_moment(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)
+
+
+def frontier_text(frontier: Frontier | None) -> str | None:
+    """The stored form of a frontier."""
+    return None if frontier is None else frontier.dumps()
+
+
+def frontier_value(text: str | None) -> Frontier | None:
+    """The frontier of a stored form."""
+    return None if text is None else Frontier.from_json(text)
+
+
+def json_text(value: object) -> str:
+    """Lists and mappings as JSON text."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+
+
+def lag_seconds(lag: timedelta | None) -> float | None:
+    """The stored form of a target lag."""
+    return None if lag is None else lag.total_seconds()
+
+
+def write_stream_table(meta: StreamTableMeta) -> dict[str, Any]:
+    """One stream table as column → value; `id`, `created_at` and `updated_at` are the database's to give."""
+    return {
+        "catalog": meta.name.catalog,
+        "schema_name": meta.name.schema,
+        "table_name": meta.name.table,
+        "table_id": meta.table_id,
+        "path": meta.path,
+        "query": meta.query,
+        "database_name": meta.database,
+        "settings": json_text(dict(meta.settings)),
+        "target_lag_seconds": lag_seconds(meta.target_lag),
+        "refresh_mode": meta.refresh_mode.value,
+        "key_columns": json_text(list(meta.key)),
+        "definition_hash": meta.definition_hash,
+        "status": meta.status.value,
+        "is_populated": int(meta.is_populated),
+        "data_timestamp": _maybe_moment(meta.data_timestamp),
+        "frontier": frontier_text(meta.frontier),
+        "frontier_version": meta.frontier_version,
+        "effective_mode": meta.effective_mode.value if meta.effective_mode else None,
+        "reason_code": meta.reason_code,
+        "reason": meta.reason,
+        "needs_reinit": int(meta.needs_reinit),
+        "reinit_reason": meta.reinit_reason,
+        "consecutive_errors": meta.consecutive_errors,
+        "last_error": meta.last_error,
+        "last_refresh_at": _maybe_moment(meta.last_refresh_at),
+    }
+
+
+def read_stream_table(row: Row) -> StreamTableMeta:
+    """One stream table from its row."""
+    lag = row["target_lag_seconds"]
+    return StreamTableMeta(
+        id=row["id"],
+        name=TableName(row["schema_name"], row["table_name"], row["catalog"]),
+        table_id=row["table_id"],
+        path=row["path"],
+        query=row["query"],
+        database=row["database_name"],
+        settings=json.loads(row["settings"]),
+        target_lag=None if lag is None else timedelta(seconds=lag),
+        refresh_mode=RefreshMode(row["refresh_mode"]),
+        key=tuple(json.loads(row["key_columns"])),
+        definition_hash=row["definition_hash"],
+        status=Status(row["status"]),
+        is_populated=bool(row["is_populated"]),
+        data_timestamp=_from_moment(row["data_timestamp"]),
+        frontier=frontier_value(row["frontier"]),
+        frontier_version=row["frontier_version"],
+        effective_mode=RefreshMode(row["effective_mode"]) if row["effective_mode"] else None,
+        reason_code=row["reason_code"],
+        reason=row["reason"],
+        needs_reinit=bool(row["needs_reinit"]),
+        reinit_reason=row["reinit_reason"],
+        consecutive_errors=row["consecutive_errors"],
+        last_error=row["last_error"],
+        last_refresh_at=_from_moment(row["last_refresh_at"]),
+        created_at=_from_moment(row["created_at"]),
+        updated_at=_from_moment(row["updated_at"]),
+    )
+
+
+def write_dependency(stream_table_id: int, dependency: Dependency) -> dict[str, Any]:
+    """One dependency as column → value, owned by the given stream table."""
+    return {
+        "stream_table_id": stream_table_id,
+        "source_id": dependency.source_id,
+        "source_name": dependency.source_name,
+        "source_path": dependency.source_path,
+        "source_type": dependency.source_type.value,
+        "source_kind": dependency.source_kind,
+        "columns_used": json_text(list(dependency.columns_used)),
+    }
+
+
+def read_dependency(row: Row) -> Dependency:
+    """One dependency from its row."""
+    return Dependency(
+        stream_table_id=row["stream_table_id"],
+        source_id=row["source_id"],
+        source_name=row["source_name"],
+        source_path=row["source_path"],
+        source_type=SourceType(row["source_type"]),
+        source_kind=row["source_kind"],
+        columns_used=tuple(json.loads(row["columns_used"])),
+    )
+
+
+def write_refresh(record: RefreshRecord) -> dict[str, Any]:
+    """One line of history as column → value."""
+    return {
+        "refresh_id": record.refresh_id,
+        "stream_table_id": record.stream_table_id,
+        "name": record.name,
+        "action": record.action.value,
+        "status": record.status.value,
+        "started_at": moment(record.started_at),
+        "reason": record.reason,
+        "data_timestamp": _maybe_moment(record.data_timestamp),
+        "ended_at": _maybe_moment(record.ended_at),
+        "from_frontier": frontier_text(record.from_frontier),
+        "to_frontier": frontier_text(record.to_frontier),
+        "commit_version": record.commit_version,
+        "rows_inserted": record.rows_inserted,
+        "rows_deleted": record.rows_deleted,
+        "delta_rows": record.delta_rows,
+        "rows_read": record.rows_read,
+        "rows_written": record.rows_written,
+        "applier": record.applier,
+        "timings": json_text(dict(record.timings)),
+        "error_message": record.error_message,
+        "owner": record.owner,
+        "lease_token": record.lease_token,
+    }
+
+
+def read_refresh(row: Row) -> RefreshRecord:
+    """One line of history from its row."""
+    return RefreshRecord(
+        refresh_id=row["refresh_id"],
+        stream_table_id=row["stream_table_id"],
+        name=row["name"],
+        action=Action(row["action"]),
+        status=RefreshStatus(row["status"]),
+        started_at=datetime.fromisoformat(row["started_at"]),
+        reason=row["reason"],
+        data_timestamp=_from_moment(row["data_timestamp"]),
+        ended_at=_from_moment(row["ended_at"]),
+        from_frontier=frontier_value(row["from_frontier"]),
+        to_frontier=frontier_value(row["to_frontier"]),
+        commit_version=row["commit_version"],
+        rows_inserted=row["rows_inserted"],
+        rows_deleted=row["rows_deleted"],
+        delta_rows=row["delta_rows"],
+        rows_read=row["rows_read"],
+        rows_written=row["rows_written"],
+        applier=row["applier"],
+        timings=json.loads(row["timings"]),
+        error_message=row["error_message"],
+        owner=row["owner"],
+        lease_token=row["lease_token"],
+    )
+
+
+def read_counters(row: Row) -> Counters:
+    """The totals of one stream table from their row."""
+    return Counters(
+        stream_table_id=row["stream_table_id"],
+        refresh_count=row["refresh_count"],
+        total_refresh_duration_ms=row["total_refresh_duration_ms"],
+        rows_inserted_total=row["rows_inserted_total"],
+        rows_deleted_total=row["rows_deleted_total"],
+        skip_count=row["skip_count"],
+        error_count=row["error_count"],
+        last_lag_ms=row["last_lag_ms"],
+        max_lag_ms=row["max_lag_ms"],
+    )
+
+
+def read_lease(row: Row) -> Lease:
+    """A held lease from its row."""
+    return Lease(
+        row["stream_table_id"],
+        row["token"],
+        row["holder"],
+        datetime.fromisoformat(row["expires_at"]),
+        datetime.fromisoformat(row["renewed_at"]),
+    )
+
+
+def read_known_table(row: Row) -> KnownTable:
+    """A known schema, table or view from its row."""
+    return KnownTable(
+        schema=row["schema_name"],
+        kind=KnownKind(row["kind"]),
+        table=row["table_name"],
+        path=row["path"],
+        text=row["create_text"],
+        provider=row["provider"],
+    )
