@@ -1,0 +1,90 @@
+"""A change to a stored table, and the decision who applies it and how.
+
+    append      storage columns as they are: a blind append to a bag, insert-only
+    keyed       storage columns + `__ps_op`: 'u' replaces or inserts the complete row of its key, 'd' deletes it;
+                at most one row per key
+    bag         storage columns + `__ps_op`: 'd' deletes every physical row equal (null-safely, on all columns but the
+                weight) to this one, 'i' inserts this physical row and matches nothing
+    overwrite   these rows are the table from now on; the columns may change
+
+delta-rs commits in milliseconds from the driver's memory, Spark needs a second before it starts but spreads the work:
+small changes go to the first, large ones to the second, and where most rows change anyway the table is written anew.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol
+
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+Kind = Literal["append", "keyed", "bag", "overwrite"]
+Applier = Literal["delta-rs", "spark"]
+ApplyChoice = Literal["auto", "delta-rs", "spark"]
+
+DRIVER_ROWS = 1_000_000
+"""A change of more rows is not brought to the driver."""
+
+DRIVER_BYTES = 128 * 1024 * 1024
+"""A change of more bytes is not brought to the driver."""
+
+OVERWRITE_SHARE = 0.5
+"""From this share of the stored rows on, writing the table anew beats merging into it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What to apply; see the module for what `rows` holds in each kind."""
+
+    kind: Kind
+    rows: pa.Table | DataFrame
+
+
+class ApplySettings(Protocol):
+    """The part of the settings that this decision reads."""
+
+    @property
+    def apply(self) -> ApplyChoice:
+        """'auto', or the applier to use whatever the size."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """Limits of what the driver takes on; measured costs may replace the defaults per table."""
+
+    driver_rows: int = DRIVER_ROWS
+    driver_bytes: int = DRIVER_BYTES
+    overwrite_share: float = OVERWRITE_SHARE
+
+
+def choose_applier(change: Change, settings: ApplySettings, thresholds: Thresholds | None = None) -> Applier:
+    """Who applies the change: what the settings demand, else by where the rows are and how many.
+
+    Rows that are still a Spark DataFrame were left there because they did not fit the driver.
+    """
+    if settings.apply != "auto":
+        return settings.apply
+    if not isinstance(change.rows, pa.Table):
+        return "spark"
+    fits = fits_driver(change.rows.num_rows, change.rows.nbytes, thresholds)
+    return "delta-rs" if fits else "spark"
+
+
+def fits_driver(rows: int, size: int, thresholds: Thresholds | None = None) -> bool:
+    """True if a change of so many rows and bytes may be held as one Arrow table on the driver."""
+    limits = thresholds or Thresholds()
+    return rows <= limits.driver_rows and size <= limits.driver_bytes
+
+
+def stay_in_place(changed: int, stored: int, thresholds: Thresholds | None = None) -> bool:
+    """True if merging `changed` rows into `stored` ones is cheaper than writing the whole table anew.
+
+    >>> stay_in_place(10, 1000), stay_in_place(900, 1000), stay_in_place(5, 0)
+    (True, False, False)
+    """
+    limits = thresholds or Thresholds()
+    return changed < stored * limits.overwrite_share

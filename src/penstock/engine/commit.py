@@ -1,0 +1,180 @@
+"""The commit protocol: rows and record in one Delta commit, exactly once, or not at all.
+
+    version    the pinned one must still be the newest; delta-rs commits on the pinned handle without a retry
+    number     the transaction number must be the pinned one's successor; a number already used is refused
+    record     carries the pinned version, so that a commit which landed elsewhere gives itself away at the next pin
+
+A transaction does not make delta-rs idempotent (it commits a repeat happily), and Spark does not look at the pinned version
+at all: it skips numbers it has seen and otherwise commits on top of whatever is newest. So a worker that slept through a
+takeover is stopped by the number in Spark and by the version in delta-rs. What Spark cannot refuse is a commit on top of
+a foreign one that has no transaction of ours: it is found out afterwards, see `commit`.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from penstock.engine import apply_delta_rs
+from penstock.engine.apply import Applier, Change
+from penstock.engine.commit_record import CommitRecord, record_in
+from penstock.engine.storage import Pin, Storage, commit_info, layout_of, moves_data, read_commit, translated
+from penstock.errors import CommitConflict, InternalError, StorageError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """One commit that is in the table: its version, who made it (which may differ from who was asked), and what it took."""
+
+    version: int
+    applier: Applier
+    seconds: float
+    rows_written: int
+
+
+def commit(
+    storage: Storage,
+    pin: Pin,
+    change: Change,
+    record: CommitRecord,
+    *,
+    applier: Applier,
+    transaction_number: int,
+    spark: SparkSession | None = None,
+    schema_json: str | None = None,
+) -> Committed:
+    """Apply the change and the record in one commit; a pin serves one call.
+
+    `schema_json` is the new schema of an overwrite that changes columns. A table that delta-rs may not write goes to
+    Spark whatever was asked for. CommitConflict means that nothing of this change is in the table, with one exception:
+    a Spark commit that landed on top of a foreign commit which changed rows. Its rows and record are in the table then,
+    computed from a state that was no longer true; the record's base version makes the next pin report the table as
+    damaged, and the rebuild that follows replaces both.
+    """
+    started = time.perf_counter()
+    record = _fenced(storage, pin, record, transaction_number)
+    chosen: Applier = "spark" if pin.not_fast else applier
+    if chosen == "delta-rs":
+        rows = change.rows if isinstance(change.rows, pa.Table) else change.rows.toArrow()
+        with translated(storage.path):
+            apply_delta_rs.apply(
+                pin.handle,
+                change,
+                rows,
+                schema_json=schema_json,
+                record=record.to_json(),
+                app=record.stream_table_id,
+                number=transaction_number,
+            )
+        version = _landed_by_delta_rs(storage, pin)
+    else:
+        from penstock.engine import apply_spark
+
+        apply_spark.apply(
+            _session(storage, pin, spark),
+            storage.path,
+            change,
+            layout_of(pin.handle),
+            schema_json=schema_json,
+            record=record.to_json(),
+            app=record.stream_table_id,
+            number=transaction_number,
+        )
+        version = _landed_by_spark(storage, pin, record)
+    written = change.rows.num_rows if isinstance(change.rows, pa.Table) else _rows_written(storage, version)
+    return Committed(version, chosen, time.perf_counter() - started, written)
+
+
+def carry_frontier(
+    storage: Storage,
+    pin: Pin,
+    record: CommitRecord,
+    *,
+    transaction_number: int | None = None,
+    spark: SparkSession | None = None,
+) -> Committed:
+    """Commit the record without rows, so that a frontier which moved over unchanged rows is in the table too."""
+    started = time.perf_counter()
+    number = pin.next_transaction if transaction_number is None else transaction_number
+    record = _fenced(storage, pin, record, number)
+    if pin.not_fast is None:
+        with translated(storage.path):
+            apply_delta_rs.carry(pin.handle, record=record.to_json(), app=record.stream_table_id, number=number)
+        return Committed(_landed_by_delta_rs(storage, pin), "delta-rs", time.perf_counter() - started, 0)
+    from penstock.engine import apply_spark
+
+    session = _session(storage, pin, spark)
+    layout = layout_of(pin.handle)
+    apply_spark.carry(session, storage.path, layout, record=record.to_json(), app=record.stream_table_id, number=number)
+    return Committed(_landed_by_spark(storage, pin, record), "spark", time.perf_counter() - started, 0)
+
+
+def _fenced(storage: Storage, pin: Pin, record: CommitRecord, number: int) -> CommitRecord:
+    if pin.handle.version() != pin.version:
+        raise CommitConflict(name=storage.path, why=f"the pin of version {pin.version} was used already")
+    if record.stream_table_id != pin.handle.metadata().configuration.get("penstock.id"):
+        raise InternalError(why=f"a record of {record.stream_table_id} cannot go into {storage.path}")
+    if pin.transaction is not None and number <= pin.transaction:
+        raise CommitConflict(
+            name=storage.path, why=f"transaction {number} was used already, the newest is {pin.transaction}"
+        )
+    if number != pin.next_transaction:
+        raise InternalError(why=f"transaction {number} does not follow {pin.transaction}")
+    return replace(record, base_version=pin.version)
+
+
+def _landed_by_delta_rs(storage: Storage, pin: Pin) -> int:
+    version = pin.handle.version()
+    if version == pin.version:
+        newest = storage.version
+        if newest != pin.version:
+            raise CommitConflict(name=storage.path, why=f"it moved to version {newest} meanwhile")
+        raise InternalError(why=f"the change to {storage.path} touched no row, so nothing was committed")
+    if version != pin.version + 1:
+        raise InternalError(why=f"a commit on version {pin.version} of {storage.path} landed at {version}")
+    return version
+
+
+def _session(storage: Storage, pin: Pin, spark: SparkSession | None) -> SparkSession:
+    if spark is None:
+        why = f"delta-rs may not write {storage.path} ({pin.not_fast})" if pin.not_fast else "Spark was asked for"
+        raise StorageError(detail=f"{why}, and no Spark session was given")
+    newest = storage.version
+    if newest != pin.version:
+        raise CommitConflict(name=storage.path, why=f"it moved from version {pin.version} to {newest}")
+    return spark
+
+
+def _landed_by_spark(storage: Storage, pin: Pin, record: CommitRecord) -> int:
+    """The version at which our commit is, after looking at every commit since the pin."""
+    newest = storage.version
+    foreign: list[str] = []
+    for version in range(pin.version + 1, newest + 1):
+        actions = read_commit(storage.path, version)
+        if actions is None:
+            raise StorageError(detail=f"the log entry of version {version} of {storage.path} is gone")
+        info = commit_info(actions)
+        found = record_in(info, record.stream_table_id)
+        if found is not None and found.refresh_id == record.refresh_id:
+            if foreign:
+                raise CommitConflict(
+                    name=storage.path, why=f"committed on top of {foreign[0]}; the next refresh rebuilds"
+                )
+            return version
+        if moves_data(actions):
+            foreign.append(f"{info.get('operation', 'an unknown operation')} at version {version}")
+    raise CommitConflict(name=storage.path, why="its transaction number is taken, so Spark skipped this commit")
+
+
+def _rows_written(storage: Storage, version: int) -> int:
+    """Rows of a Spark commit as Spark counted them."""
+    metrics = commit_info(read_commit(storage.path, version) or []).get("operationMetrics", {})
+    if "numSourceRows" in metrics:
+        return int(metrics["numSourceRows"])
+    return int(metrics.get("numOutputRows", 0))

@@ -1,0 +1,112 @@
+"""The record that every commit of a stream table carries.
+
+One Delta commit holds the rows *and* this record, so the two can never disagree: whoever can read the table can read how
+far it has got. It is JSON text under the commit key `userMetadata`, the one key that both Spark and delta-rs show in a
+table's history.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from penstock.names import Frontier
+
+FORMAT = 1
+"""Version of the JSON form; a record of another format is not ours to read."""
+
+USER_METADATA = "userMetadata"
+"""The commitInfo key that holds the record."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommitRecord:
+    """What one commit says about itself.
+
+    `rows_inserted` and `rows_deleted` count visible rows; `first_lsn` and `lsn_count` are the dense range of positions
+    that the commit's changes take in the changelog. `base_version` is the table version the commit was computed from:
+    set by `commit`, it exposes a commit that landed on top of somebody else's.
+    """
+
+    stream_table_id: str
+    definition_hash: str
+    refresh_id: str
+    action: str
+    frontier: Frontier
+    data_timestamp: datetime | None = None
+    rows_inserted: int = 0
+    rows_deleted: int = 0
+    first_lsn: int = 0
+    lsn_count: int = 0
+    base_version: int | None = None
+    format: int = FORMAT
+
+    def to_json(self) -> str:
+        """The record as JSON text; `from_json` gives back an equal record."""
+        fields: dict[str, Any] = {
+            "format": self.format,
+            "stream_table_id": self.stream_table_id,
+            "definition_hash": self.definition_hash,
+            "refresh_id": self.refresh_id,
+            "action": self.action,
+            "frontier": self.frontier.to_json(),
+            "data_timestamp": _stamp(self.data_timestamp),
+            "rows_inserted": self.rows_inserted,
+            "rows_deleted": self.rows_deleted,
+            "first_lsn": self.first_lsn,
+            "lsn_count": self.lsn_count,
+            "base_version": self.base_version,
+        }
+        return json.dumps(fields, separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, text: str) -> CommitRecord:
+        """Read JSON text; ValueError if it is not a record of this format."""
+        fields = json.loads(text)
+        if not isinstance(fields, dict) or "stream_table_id" not in fields:
+            raise ValueError("this is not a commit record")
+        if fields.get("format") != FORMAT:
+            raise ValueError(
+                f"commit record format {fields.get('format')!r} is not known; this Penstock reads format {FORMAT}"
+            )
+        try:
+            stamp = fields["data_timestamp"]
+            return cls(
+                stream_table_id=fields["stream_table_id"],
+                definition_hash=fields["definition_hash"],
+                refresh_id=fields["refresh_id"],
+                action=fields["action"],
+                frontier=Frontier.from_json(fields["frontier"]),
+                data_timestamp=None if stamp is None else datetime.fromisoformat(stamp),
+                rows_inserted=int(fields["rows_inserted"]),
+                rows_deleted=int(fields["rows_deleted"]),
+                first_lsn=int(fields["first_lsn"]),
+                lsn_count=int(fields["lsn_count"]),
+                base_version=fields.get("base_version"),
+            )
+        except (KeyError, TypeError) as broken:
+            raise ValueError(f"this commit record is incomplete: {broken}") from broken
+
+
+def record_in(commit_info: dict[str, Any], stream_table_id: str) -> CommitRecord | None:
+    """The record in a commit's `commitInfo` if it is one of this stream table, else None.
+
+    A record of ours in a format of a later Penstock raises ValueError: taking that commit for a foreign one would
+    rebuild a healthy table.
+    """
+    text = commit_info.get(USER_METADATA)
+    if not isinstance(text, str) or '"stream_table_id"' not in text:
+        return None
+    try:
+        fields = json.loads(text)
+    except ValueError:
+        return None
+    if not isinstance(fields, dict) or fields.get("stream_table_id") != stream_table_id or "refresh_id" not in fields:
+        return None
+    return CommitRecord.from_json(text)
+
+
+def _stamp(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.astimezone(UTC).isoformat(timespec="microseconds")

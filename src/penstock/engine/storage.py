@@ -1,0 +1,358 @@
+"""A stream table's own Delta table: where it lies, what it promises, and the one state a refresh starts from.
+
+A refresh begins with `pin`: one handle, one version, the newest commit record and transaction number as of exactly that
+version. Whatever is committed later is committed on that handle, so anything that happened in between is a conflict and
+never a surprise. Commits of others since our newest one are looked at here: those that move no data (OPTIMIZE, changed
+properties) are accepted and named, anything else means that the stored rows are no longer ours.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlparse
+
+from deltalake import CommitProperties, DeltaTable, Schema
+from deltalake.exceptions import CommitFailedError, DeltaError, DeltaProtocolError, TableNotFoundError
+
+from penstock.engine.commit_record import USER_METADATA, CommitRecord, record_in
+from penstock.engine.storage_schema import Fields, fields_of, holds, nullable, same_columns
+from penstock.errors import CommitConflict, InternalError, StorageError, StorageMissing, TableExists
+
+ID_KEY = "penstock.id"
+"""Configuration key of the stream table's id, which is also the app id of its transactions."""
+
+DEFINITION_KEY = "penstock.definition"
+"""Configuration key of the definition, JSON text."""
+
+KEY_KEY = "penstock.key"
+"""Configuration key of the layout's key: a JSON list of column names, or null for a bag."""
+
+TARGET_FILE_SIZE = 32 * 1024 * 1024
+"""A merge rewrites whole files: small enough that a clustered change rewrites little, large enough to scan well."""
+
+_DEFAULTS = {
+    "delta.enableChangeDataFeed": "true",
+    "delta.enableDeletionVectors": "false",
+    "delta.targetFileSize": str(TARGET_FILE_SIZE),
+    # Spark writes a checkpoint every 10 commits by default, and each costs seconds.
+    "delta.checkpointInterval": "100",
+}
+_WRITABLE = frozenset(
+    {"invariants", "appendOnly", "changeDataFeed", "checkConstraints", "generatedColumns", "timestampNtz"}
+)
+_CONFIGURATION_NOTE = "penstock configuration"
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How result rows are stored.
+
+    `schema_json` is the Spark StructType JSON of all storage columns, hidden ones included. `key` names the storage
+    columns that are matched null-safely; () is the single row of a global aggregate, None a bag with `__ps_weight`.
+    """
+
+    schema_json: str
+    key: tuple[str, ...] | None
+
+    @property
+    def fields(self) -> Fields:
+        """Column name → Delta type, in storage order."""
+        return fields_of(self.schema_json)
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """A commit on the table that is not a commit of rows by us and moved no data."""
+
+    version: int
+    operation: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """The state of a stream table that one refresh starts from; good for one commit.
+
+    `damaged` says why the stored rows can no longer be trusted, or is None. `not_fast` says why delta-rs may not write
+    this table, or is None.
+    """
+
+    version: int
+    record: CommitRecord | None
+    record_version: int | None
+    transaction: int | None
+    handle: DeltaTable
+    foreign: tuple[Foreign, ...] = ()
+    damaged: str | None = None
+    not_fast: str | None = None
+
+    @property
+    def next_transaction(self) -> int:
+        """The transaction number of the next commit."""
+        return 0 if self.transaction is None else self.transaction + 1
+
+
+class Storage:
+    """One stream table's Delta table at a folder."""
+
+    def __init__(self, path: str, handle: DeltaTable) -> None:
+        self.path = path
+        self._handle = handle
+        self.table_id = str(handle.metadata().id)
+
+    @classmethod
+    def create(cls, path: str | Path, layout: Layout, configuration: dict[str, str]) -> Storage:
+        """Create the table, empty, at version 0; TableExists if there is one. `configuration` must hold `penstock.id`."""
+        where = _location(path)
+        if not configuration.get(ID_KEY):
+            raise InternalError(why=f"a stream table's storage needs {ID_KEY} in its configuration")
+        properties = {**_DEFAULTS, **configuration, KEY_KEY: json.dumps(layout.key)}
+        with translated(where):
+            if DeltaTable.is_deltatable(where):
+                raise TableExists(name=where, kind="Delta table")
+            if "://" not in where:
+                Path(where).mkdir(parents=True, exist_ok=True)
+            handle = DeltaTable.create(
+                where,
+                Schema.from_json(nullable(layout.schema_json)),
+                configuration=properties,
+                raise_if_key_not_exists=False,
+            )
+        return cls(where, handle)
+
+    @classmethod
+    def open(cls, path: str | Path) -> Storage:
+        """Open the table; StorageMissing if there is none, or if it is not a stream table's."""
+        where = _location(path)
+        storage = cls(where, _opened(where))
+        if ID_KEY not in storage.configuration:
+            raise StorageMissing(name=where, path=where, why=f"the Delta table there has no {ID_KEY}: it is not ours")
+        return storage
+
+    @property
+    def stream_table_id(self) -> str:
+        """The id of the stream table, and the app id of its transactions."""
+        return self.configuration[ID_KEY]
+
+    @property
+    def version(self) -> int:
+        """The newest version, asked of the log."""
+        return self._newest().version()
+
+    @property
+    def configuration(self) -> dict[str, str]:
+        """The table properties at the newest version."""
+        return dict(self._newest().metadata().configuration)
+
+    @property
+    def layout(self) -> Layout:
+        """The layout at the newest version."""
+        return layout_of(self._newest())
+
+    def set_configuration(self, changes: dict[str, str]) -> None:
+        """Set table properties, in a commit of its own that carries no record."""
+        handle = _opened(self.path)
+        note = CommitProperties(
+            custom_metadata={USER_METADATA: json.dumps({_CONFIGURATION_NOTE: self.stream_table_id})},
+            max_commit_retries=0,
+        )
+        with translated(self.path):
+            handle.alter.set_table_properties(changes, raise_if_not_exists=False, commit_properties=note)
+
+    def pin(self) -> Pin:
+        """Open the table once and say where it stands."""
+        handle = _opened(self.path)
+        if str(handle.metadata().id) != self.table_id:
+            raise StorageMissing(name=self.path, path=self.path, why="another Delta table has taken its place")
+        configuration = handle.metadata().configuration
+        stream_table_id = configuration.get(ID_KEY)
+        if not stream_table_id:
+            raise StorageMissing(name=self.path, path=self.path, why=f"its property {ID_KEY} was removed")
+        version = handle.version()
+        found = _since_our_record(self.path, version, stream_table_id)
+        damaged = found.damaged
+        if found.schema_touched and damaged is None:
+            damaged = _schema_damage(self.path, handle, found.record_version or 0)
+        return Pin(
+            version=version,
+            record=found.record,
+            record_version=found.record_version,
+            transaction=handle.transaction_version(stream_table_id),
+            handle=handle,
+            foreign=tuple(reversed(found.foreign)),
+            damaged=damaged,
+            not_fast=not_writable_by_delta_rs(handle),
+        )
+
+    def _newest(self) -> DeltaTable:
+        try:
+            with translated(self.path):
+                self._handle.update_incremental()
+        except StorageError:
+            self._handle = _opened(self.path)
+        return self._handle
+
+
+def layout_of(handle: DeltaTable) -> Layout:
+    """The layout that a handle's version has."""
+    key = json.loads(handle.metadata().configuration.get(KEY_KEY, "null"))
+    return Layout(str(handle.schema().to_json()), None if key is None else tuple(key))
+
+
+def read_commit(path: str, version: int) -> list[dict[str, Any]] | None:
+    """The actions of one commit, or None if its log entry is gone."""
+    name = f"_delta_log/{version:020d}.json"
+    local = _local(path)
+    try:
+        if local is not None:
+            text = (local / name).read_bytes()
+        else:
+            text = _remote(path, name)
+    except FileNotFoundError:
+        return None
+    return [json.loads(line) for line in text.splitlines() if line.strip()]
+
+
+def commit_info(actions: list[dict[str, Any]]) -> dict[str, Any]:
+    """The `commitInfo` among the actions of a commit, or an empty one."""
+    return next((action["commitInfo"] for action in actions if "commitInfo" in action), {})
+
+
+def moves_data(actions: list[dict[str, Any]]) -> bool:
+    """True if the commit added, removed or rewrote rows (and did not just lay them out anew)."""
+    return any(
+        kind == "cdc" or (kind in ("add", "remove") and body.get("dataChange", True))
+        for action in actions
+        for kind, body in action.items()
+    )
+
+
+def not_writable_by_delta_rs(handle: DeltaTable) -> str | None:
+    """Why delta-rs must not write this table, or None; by allow-list, so what is not known is refused."""
+    protocol = handle.protocol()
+    features = set(protocol.writer_features or ()) | set(protocol.reader_features or ())
+    if protocol.min_writer_version < 7 and protocol.min_writer_version > 4:
+        return f"writer version {protocol.min_writer_version}"
+    if protocol.min_reader_version == 2:
+        return "column mapping"
+    # delta-rs itself adds this feature whenever it sets a property; it only speaks of columns of that type.
+    if "variantType" in features and not any(holds(kind, "variant") for kind in layout_of(handle).fields.values()):
+        features.discard("variantType")
+    unknown = sorted(features - _WRITABLE)
+    return f"table features {', '.join(unknown)}" if unknown else None
+
+
+@contextmanager
+def translated(name: str) -> Iterator[None]:
+    """Errors of delta-rs as ours: a lost race is CommitConflict, a missing table StorageMissing, the rest StorageError."""
+    try:
+        yield
+    except CommitFailedError as lost:
+        if "Unsupported" in str(lost):
+            raise StorageError(detail=f"delta-rs cannot write {name}: {lost}") from lost
+        raise CommitConflict(name=name, why=str(lost)) from lost
+    except TableNotFoundError as missing:
+        raise StorageMissing(name=name, path=name, why=str(missing)) from missing
+    except (DeltaError, DeltaProtocolError, OSError, ValueError) as failed:
+        raise StorageError(detail=f"delta-rs failed on {name}: {failed}") from failed
+    except BaseException as panic:
+        # A panic in Rust arrives as a child of BaseException, which `except Exception` would let through.
+        if type(panic).__name__ != "PanicException":
+            raise
+        raise StorageError(detail=f"delta-rs panicked on {name}: {panic}") from panic
+
+
+@dataclass(slots=True)
+class _Found:
+    record: CommitRecord | None
+    record_version: int | None
+    foreign: list[Foreign]
+    damaged: str | None
+    schema_touched: bool
+
+
+def _since_our_record(path: str, version: int, stream_table_id: str) -> _Found:
+    """Walk the log back to our newest record, judging every other commit on the way.
+
+    A Spark commit of ours can have landed on top of a commit that it never saw; its record names the version it was
+    computed from, and the walk goes on down to there.
+    """
+    found = _Found(None, None, [], None, False)
+    stop = 0
+    while version > stop:
+        actions = read_commit(path, version)
+        if actions is None:
+            found.damaged = found.damaged or f"the log entry of version {version} is gone"
+            return found
+        record = record_in(commit_info(actions), stream_table_id) if found.record is None else None
+        if record is not None:
+            found.record, found.record_version = record, version
+            stop = version - 1 if record.base_version is None else record.base_version
+        else:
+            _judge(found, version, actions, stream_table_id)
+        version -= 1
+    return found
+
+
+def _judge(found: _Found, version: int, actions: list[dict[str, Any]], stream_table_id: str) -> None:
+    info = commit_info(actions)
+    if _is_configuration_note(info, stream_table_id):
+        return
+    operation = str(info.get("operation", "unknown operation"))
+    if moves_data(actions):
+        found.damaged = f"{operation} at version {version} changed stored rows"
+    else:
+        found.foreign.append(Foreign(version, operation))
+        found.schema_touched = found.schema_touched or any("metaData" in action for action in actions)
+
+
+def _is_configuration_note(info: dict[str, Any], stream_table_id: str) -> bool:
+    return bool(info.get(USER_METADATA) == json.dumps({_CONFIGURATION_NOTE: stream_table_id}))
+
+
+def _schema_damage(path: str, handle: DeltaTable, ours: int) -> str | None:
+    try:
+        with translated(path):
+            before = str(DeltaTable(path, version=ours).schema().to_json())
+    except StorageError as gone:
+        return f"its columns at version {ours} can no longer be compared: {gone.text}"
+    if same_columns(before, str(handle.schema().to_json())):
+        return None
+    return "its columns were changed by somebody else"
+
+
+def _opened(path: str) -> DeltaTable:
+    try:
+        with translated(path):
+            return DeltaTable(path)
+    except StorageMissing:
+        raise
+    except StorageError as failed:
+        if _local(path) is not None and not (Path(path) / "_delta_log").is_dir():
+            raise StorageMissing(name=path, path=path, why="there is no Delta table") from failed
+        raise
+
+
+def _location(path: str | Path) -> str:
+    text = str(path)
+    local = _local(text)
+    return text.rstrip("/") if local is None else str(local.absolute())
+
+
+def _local(path: str) -> Path | None:
+    if "://" not in path and not path.startswith("file:"):
+        return Path(path)
+    parts = urlparse(path)
+    return Path(unquote(parts.path)) if parts.scheme == "file" else None
+
+
+def _remote(path: str, name: str) -> bytes:
+    from deltalake.fs import DeltaStorageHandler
+    from pyarrow.fs import PyFileSystem
+
+    with PyFileSystem(DeltaStorageHandler(path)).open_input_stream(name) as stream:
+        return bytes(stream.read())
