@@ -441,7 +441,7 @@ class SqliteCatalog(CatalogWriter):
                 (*values.values(), record.refresh_id),
             ).rowcount
             if not changed:
-                raise LeaseLost(name=record.name, holder=self._holder(db, record.stream_table_id))
+                raise self._lost(db, record.stream_table_id)
             _count(db, record)
 
     def record_refresh(self, record: RefreshRecord) -> None:
@@ -494,9 +494,7 @@ class SqliteCatalog(CatalogWriter):
 
     def acquire_lease(self, stream_table_id: int, holder: str, duration: timedelta, *, now: datetime) -> Lease:
         with self._write() as db:
-            name = _lease_name(stream_table_id)
-            if stream_table_id != SCHEDULER:
-                name = str(self._get(db, stream_table_id).name)
+            name = self._lease_name(db, stream_table_id)
             found = self._lease_row(db, stream_table_id)
             if found is not None and found["holder"] is not None:
                 held = self._as(rows.read_lease, [found])[0]
@@ -539,11 +537,15 @@ class SqliteCatalog(CatalogWriter):
     def _check_fence(self, db: sqlite3.Connection, lease: Lease) -> None:
         row = self._lease_row(db, lease.stream_table_id)
         if row is None or row["token"] != lease.token or row["holder"] is None:
-            raise LeaseLost(name=_lease_name(lease.stream_table_id), holder=self._holder(db, lease.stream_table_id))
+            raise self._lost(db, lease.stream_table_id)
 
-    def _holder(self, db: sqlite3.Connection, stream_table_id: int) -> str:
+    def _lost(self, db: sqlite3.Connection, stream_table_id: int) -> LeaseLost:
         row = self._lease_row(db, stream_table_id)
-        return "nobody: it was given back" if row is None or row["holder"] is None else str(row["holder"])
+        holder = "nobody (it was released)" if row is None or row["holder"] is None else row["holder"]
+        return LeaseLost(name=self._lease_name(db, stream_table_id), holder=holder)
+
+    def _lease_name(self, db: sqlite3.Connection, stream_table_id: int) -> str:
+        return "the scheduler" if stream_table_id == SCHEDULER else str(self._get(db, stream_table_id).name)
 
     # Plain tables, views and schemas
 
@@ -582,10 +584,6 @@ def _mapping(row: sqlite3.Row) -> dict[str, Any]:
 
 def _name(name: TableName) -> tuple[str, str, str]:
     return name.catalog, name.schema, name.table
-
-
-def _lease_name(stream_table_id: int) -> str:
-    return "the scheduler's place" if stream_table_id == SCHEDULER else f"stream table #{stream_table_id}"
 
 
 def _not_found(name: str, known: Sequence[str] = ()) -> StreamTableNotFound:
@@ -701,8 +699,8 @@ def _fix(error: sqlite3.Error) -> str:
     code = getattr(error, "sqlite_errorcode", None)
     # The low byte is the primary code.
     primary = None if code is None else code & 0xFF
-    if primary in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
-        return _REPAIR
+    if primary == sqlite3.SQLITE_CONSTRAINT:
+        return "This is a bug in Penstock; please report it with the output of `penstock doctor`."
     if primary in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
         return "Another process is writing to it for long; try again."
     if primary in {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR}:

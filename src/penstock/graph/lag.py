@@ -1,0 +1,154 @@
+"""Target lag: how old the rows of a stream table may get.
+
+    effective(t) = own lag                                   if t has one
+                 = min over consumers c of effective(c)      if t is DOWNSTREAM
+                 = the smallest lag allowed                  if nobody reads it
+
+One pass against the direction of data resolves every table. An explicit lag is never overridden.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from decimal import Decimal
+from typing import Final
+
+from penstock.errors import InvalidTargetLag
+from penstock.graph.dag import StreamGraph
+from penstock.graph.order import topological_order
+
+DOWNSTREAM: Final = "DOWNSTREAM"
+
+_LARGEST: Final = timedelta(days=36_500)
+_UNITS: Final[Mapping[str, int]] = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800}
+_SPELLINGS: Final[Mapping[str, int]] = {
+    **_UNITS,
+    **{f"{unit}s": seconds for unit, seconds in _UNITS.items()},
+    **{unit[0]: seconds for unit, seconds in _UNITS.items()},
+    **{"sec": 1, "secs": 1, "min": 60, "mins": 60, "hr": 3600, "hrs": 3600},
+}
+_TERM: Final = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([a-z]+)\s*,?")
+
+
+def parse_target_lag(value: str | timedelta | None, minimum: timedelta = timedelta(0)) -> timedelta | None:
+    """A target lag as a duration; None = DOWNSTREAM. `InvalidTargetLag` unless it is positive and at least `minimum`.
+
+    >>> parse_target_lag("1 hour 30 minutes") == parse_target_lag("90m")
+    True
+    >>> parse_target_lag("downstream") is None
+    True
+    """
+    if value is None:
+        return None
+    if isinstance(value, timedelta):
+        lag = value
+    elif isinstance(value, str):
+        if value.strip().upper() == DOWNSTREAM:
+            return None
+        lag = _parse(value)
+    else:
+        raise InvalidTargetLag(value=value, why=f"it is {type(value).__name__}, not text or a timedelta")
+    shown = value if isinstance(value, str) else str(value)
+    if lag <= timedelta(0):
+        raise InvalidTargetLag(value=shown, why="it is zero" if not lag else "it is negative")
+    if lag < minimum:
+        raise InvalidTargetLag(
+            value=shown, why=f"the smallest allowed is {format_lag(minimum)} (setting min_target_lag_seconds)"
+        )
+    if lag > _LARGEST:
+        raise InvalidTargetLag(value=shown, why=f"the largest allowed is {format_lag(_LARGEST)}")
+    return lag
+
+
+def _parse(text: str) -> timedelta:
+    lowered = text.strip().lower()
+    if lowered.startswith("-"):
+        raise InvalidTargetLag(value=text, why="it is negative")
+    seconds = Decimal(0)
+    at = 0
+    while at < len(lowered):
+        term = _TERM.match(lowered, at)
+        if term is None:
+            raise InvalidTargetLag(value=text, why=f"expected a number and a unit at {lowered[at:].strip()!r}")
+        if term[2] not in _SPELLINGS:
+            raise InvalidTargetLag(value=text, why=f"{term[2]!r} is not a unit of time")
+        seconds += Decimal(term[1]) * _SPELLINGS[term[2]]
+        at = term.end()
+    if at == 0:
+        raise InvalidTargetLag(value=text, why="it is empty")
+    # Compared as a number, because a timedelta cannot even hold it.
+    if seconds > _LARGEST.total_seconds():
+        raise InvalidTargetLag(value=text, why=f"the largest allowed is {format_lag(_LARGEST)}")
+    return timedelta(microseconds=int(seconds * 1_000_000))
+
+
+def format_lag(lag: timedelta | None) -> str:
+    """A lag as text that `parse_target_lag` reads back to the same value.
+
+    >>> format_lag(timedelta(seconds=5400)), format_lag(None)
+    ('1 hour 30 minutes', 'DOWNSTREAM')
+    """
+    if lag is None:
+        return DOWNSTREAM
+    rest = lag
+    parts: list[str] = []
+    for unit in ("day", "hour", "minute"):
+        number, rest = divmod(rest, timedelta(seconds=_UNITS[unit]))
+        if number:
+            parts.append(f"{number} {unit}" + ("s" if number != 1 else ""))
+    if rest or not parts:
+        seconds = Decimal(rest // timedelta(microseconds=1)) / 1_000_000
+        parts.append(f"{seconds.normalize():f} second" + ("s" if seconds != 1 else ""))
+    return " ".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class EffectiveLag:
+    """The lag a stream table is really held to."""
+
+    lag: timedelta
+    from_consumer: str | None = None
+    """The consumer that a DOWNSTREAM table takes its lag from."""
+    warning: str | None = None
+
+
+def resolve_lags(graph: StreamGraph, minimum: timedelta) -> dict[str, EffectiveLag]:
+    """The effective lag of every stream table, by node key."""
+    effective: dict[str, EffectiveLag] = {}
+    order = [node for node in topological_order(graph) if node.is_stream_table]
+    for node in reversed(order):
+        if node.target_lag is not None:
+            effective[node.key] = EffectiveLag(node.target_lag)
+            continue
+        consumers = graph.sorted_consumers(node.key)
+        if not consumers:
+            warning = f"{node.name} is DOWNSTREAM but nothing reads it: it is kept within {format_lag(minimum)}"
+            effective[node.key] = EffectiveLag(minimum, warning=warning)
+            continue
+        tightest = min(consumers, key=lambda consumer: effective[consumer.key].lag)
+        effective[node.key] = EffectiveLag(effective[tightest.key].lag, from_consumer=tightest.name)
+    for node in order:
+        warning = _slower_upstream(graph, node.key, effective)
+        if warning:
+            held = effective[node.key]
+            effective[node.key] = EffectiveLag(held.lag, held.from_consumer, warning)
+    return effective
+
+
+def _slower_upstream(graph: StreamGraph, key: str, effective: Mapping[str, EffectiveLag]) -> str | None:
+    asked = effective[key].lag
+    slower = sorted(
+        (graph.nodes[source].name, source)
+        for source in graph.sources[key]
+        if source in effective and effective[source].lag > asked
+    )
+    if not slower:
+        return None
+    name, source = slower[0]
+    return (
+        f"{graph.nodes[key].name} asks for {format_lag(asked)} but reads {name}, which by itself is only kept within "
+        f"{format_lag(effective[source].lag)}"
+    )

@@ -1,0 +1,42 @@
+"""The order of refreshes: every source before its consumers, ties by name, so that two runs agree."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable
+
+from penstock.errors import InternalError
+from penstock.graph.cycles import check_no_cycle
+from penstock.graph.dag import Node, StreamGraph
+
+
+def topological_order(graph: StreamGraph) -> list[Node]:
+    """All nodes, sources first; `CycleInGraph` if there is no such order."""
+    waits_for = {key: len(sources) for key, sources in graph.sources.items()}
+    ready = [(graph.nodes[key].name, key) for key, number in waits_for.items() if number == 0]
+    heapq.heapify(ready)
+    order: list[Node] = []
+    while ready:
+        _, key = heapq.heappop(ready)
+        order.append(graph.nodes[key])
+        for consumer in graph.consumers[key]:
+            waits_for[consumer] -= 1
+            if waits_for[consumer] == 0:
+                heapq.heappush(ready, (graph.nodes[consumer].name, consumer))
+    if len(order) < len(graph.nodes):
+        check_no_cycle(graph)
+        raise InternalError(why="the graph has no order and no cycle")
+    return order
+
+
+def order_refreshes(graph: StreamGraph, due: Iterable[str]) -> list[Node]:
+    """The given stream tables, upstream first."""
+    wanted = frozenset(due)
+    return [node for node in topological_order(graph) if node.key in wanted and node.is_stream_table]
+
+
+def pull_upstreams(graph: StreamGraph, due: Iterable[str]) -> frozenset[str]:
+    """The given stream tables and every stream table they depend on."""
+    wanted = frozenset(due)
+    reached = wanted.union(*(graph.upstream(key) for key in wanted))
+    return frozenset(key for key in reached if graph.nodes[key].is_stream_table)

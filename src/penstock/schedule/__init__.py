@@ -1,0 +1,1 @@
+"""When to refresh: the clock and the grid of stamps."""

@@ -1,0 +1,231 @@
+"""Settings: few, typed, each with a range; read once at the edge and then passed on as a value.
+
+    default  <  <warehouse>/penstock.toml  <  PENSTOCK_<NAME>  <  keyword
+
+A later one wins. A value that is unknown, of the wrong type or out of range is refused wherever it comes from.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from penstock.errors import InvalidSetting
+
+FILE_NAME: Final = "penstock.toml"
+PREFIX: Final = "PENSTOCK_"
+
+
+@dataclass(frozen=True, slots=True)
+class SettingDoc:
+    """One setting as the reference page shows it."""
+
+    name: str
+    type: str
+    default: bool | int | str
+    allowed: str
+    doc: str
+    env: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Range:
+    low: int
+    high: int
+
+    def __str__(self) -> str:
+        return f"{self.low} to {self.high}"
+
+    def __contains__(self, value: int) -> bool:
+        return self.low <= value <= self.high
+
+
+@dataclass(frozen=True, slots=True)
+class _OneOf:
+    values: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return ", ".join(self.values)
+
+    def __contains__(self, value: str) -> bool:
+        return value in self.values
+
+
+@dataclass(frozen=True, slots=True)
+class _Size:
+    """Java's way of writing an amount of memory."""
+
+    def __str__(self) -> str:
+        return "a number and m or g, such as 512m or 4g"
+
+    def __contains__(self, value: str) -> bool:
+        return re.fullmatch(r"[1-9][0-9]*[mgMG]", value) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class _Switch:
+    def __str__(self) -> str:
+        return "true, false"
+
+    def __contains__(self, value: bool) -> bool:
+        return True
+
+
+_Allowed = _Range | _OneOf | _Size | _Switch
+
+
+def _setting(default: Any, allowed: _Allowed, doc: str) -> Any:
+    return dataclasses.field(default=default, metadata={"allowed": allowed, "doc": doc})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """All settings of one warehouse.
+
+    >>> Settings().min_target_lag_seconds
+    60
+    >>> Settings(max_concurrent_refreshes=0)
+    Traceback (most recent call last):
+    penstock.errors.InvalidSetting: [INVALID_SETTING] setting max_concurrent_refreshes = 0 is refused: it is out of range
+      Allowed: 1 to 256.
+    """
+
+    enabled: bool = _setting(
+        True, _Switch(), "Whether the scheduler refreshes anything; a refresh asked for by hand always runs."
+    )
+    scheduler_interval_ms: int = _setting(
+        1000, _Range(10, 3_600_000), "Milliseconds between two ticks of the scheduler."
+    )
+    min_target_lag_seconds: int = _setting(
+        60, _Range(1, 86_400), "Smallest target lag that is accepted, and the lag of a DOWNSTREAM table nobody reads."
+    )
+    max_consecutive_errors: int = _setting(
+        3, _Range(1, 1000), "Countable errors in a row after which a stream table is suspended."
+    )
+    log_level: str = _setting("info", _OneOf(("debug", "info", "warning", "error")), "Least severity that is logged.")
+    max_concurrent_refreshes: int = _setting(4, _Range(1, 256), "Stream tables that are refreshed at the same time.")
+    history_keep_days: int = _setting(30, _Range(1, 36_500), "Days for which refresh history is kept.")
+    lease_seconds: int = _setting(
+        60, _Range(5, 86_400), "Seconds after which the lease of a worker that has stopped answering can be taken over."
+    )
+    driver_memory: str = _setting("4g", _Size(), "Memory of the Spark driver that `open` starts.")
+    shuffle_partitions: int = _setting(4, _Range(1, 100_000), "Shuffle partitions of refresh queries.")
+    apply: str = _setting(
+        "auto", _OneOf(("auto", "delta-rs", "spark")), "Which engine commits a delta; auto goes by its size."
+    )
+    delta_rs_max_rows: int = _setting(
+        200_000, _Range(0, 100_000_000), "Largest delta, in rows, that auto gives to delta-rs."
+    )
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            _check(field, getattr(self, field.name))
+
+    @classmethod
+    def load(
+        cls,
+        warehouse: Path | None = None,
+        env: Mapping[str, str] = os.environ,
+        **overrides: bool | int | str,
+    ) -> Settings:
+        """The settings in force for a warehouse; an override of None counts as not given."""
+        given = {name: value for name, value in overrides.items() if value is not None}
+        for name in given:
+            _require_known(name, given[name])
+        return cls(**{**_from_file(warehouse), **_from_env(env), **given})
+
+    @classmethod
+    def describe(cls) -> list[SettingDoc]:
+        """Every setting, in the order of the reference page."""
+        return [
+            SettingDoc(
+                name=field.name,
+                type=type(field.default).__name__,
+                default=field.default,
+                allowed=str(field.metadata["allowed"]),
+                doc=field.metadata["doc"],
+                env=PREFIX + field.name.upper(),
+            )
+            for field in dataclasses.fields(cls)
+        ]
+
+
+_FIELDS: Final = {field.name: field for field in dataclasses.fields(Settings)}
+
+
+def _check(field: dataclasses.Field[Any], value: object) -> None:
+    allowed, wanted = field.metadata["allowed"], type(field.default)
+    # Not isinstance: True would pass for the number 1.
+    if type(value) is not wanted:
+        why = f"it is {type(value).__name__}, not {wanted.__name__}"
+    elif value not in allowed:
+        why = "it is out of range" if isinstance(allowed, _Range) else "it is not one of the values allowed"
+    else:
+        return
+    raise InvalidSetting(name=field.name, value=value, why=why, allowed=allowed)
+
+
+def _require_known(name: str, value: object, where: str = "") -> None:
+    if name not in _FIELDS:
+        near = difflib.get_close_matches(name, _FIELDS, n=1)
+        why = f"there is no such setting{where}" + (f"; did you mean {near[0]}?" if near else "")
+        raise InvalidSetting(name=name, value=value, why=why, allowed=", ".join(_FIELDS))
+
+
+def _from_file(warehouse: Path | None) -> dict[str, Any]:
+    path = None if warehouse is None else warehouse / FILE_NAME
+    if path is None or not path.is_file():
+        return {}
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InvalidSetting(name=FILE_NAME, value=str(path), why=str(error), allowed="a TOML file") from error
+    for name, value in found.items():
+        _require_known(name, value, f" in {path}")
+    return found
+
+
+def _from_env(env: Mapping[str, str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for variable, text in sorted(env.items()):
+        name = variable.removeprefix(PREFIX).lower()
+        if not variable.startswith(PREFIX):
+            continue
+        if name in _FIELDS:
+            found[name] = _parse(_FIELDS[name], text)
+        elif difflib.get_close_matches(name, _FIELDS, n=1, cutoff=0.8):
+            # Other variables share the prefix (PENSTOCK_JARS), so only what looks like a slip is refused.
+            _require_known(name, text, f" (from {variable})")
+    return found
+
+
+def _parse(field: dataclasses.Field[Any], text: str) -> bool | int | str:
+    allowed = field.metadata["allowed"]
+    if isinstance(field.default, bool):
+        spelled = {
+            "true": True,
+            "1": True,
+            "on": True,
+            "yes": True,
+            "false": False,
+            "0": False,
+            "off": False,
+            "no": False,
+        }
+        if text.strip().lower() in spelled:
+            return spelled[text.strip().lower()]
+        raise InvalidSetting(name=field.name, value=text, why="it is neither true nor false", allowed=allowed)
+    if isinstance(field.default, int):
+        try:
+            return int(text)
+        except ValueError as error:
+            why = "it is not a whole number"
+            raise InvalidSetting(name=field.name, value=text, why=why, allowed=allowed) from error
+    return text

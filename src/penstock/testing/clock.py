@@ -1,0 +1,41 @@
+"""A clock that stands still until it is told to move."""
+
+from __future__ import annotations
+
+import threading
+from datetime import UTC, datetime, timedelta
+
+
+class FakeClock:
+    """A `Clock` for tests: sleeping moves it forward at once.
+
+    >>> clock = FakeClock(); start = clock.now()
+    >>> clock.sleep(90); clock.now() - start
+    datetime.timedelta(seconds=90)
+    """
+
+    def __init__(self, now: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:
+        if now.tzinfo is None:
+            raise ValueError("a clock shows an aware moment")
+        self._now = now.astimezone(UTC)
+        self._lock = threading.Lock()
+
+    def now(self) -> datetime:
+        with self._lock:
+            return self._now
+
+    def sleep(self, seconds: float) -> None:
+        self.advance(timedelta(seconds=seconds))
+
+    def advance(self, by: timedelta) -> datetime:
+        """Move forward and return the new moment; a clock that is to run backwards is set instead."""
+        if by < timedelta(0):
+            raise ValueError("time does not run backwards; use set")
+        with self._lock:
+            self._now += by
+            return self._now
+
+    def set(self, now: datetime) -> None:
+        """Jump to any moment, as a corrected system clock does."""
+        with self._lock:
+            self._now = now.astimezone(UTC)
