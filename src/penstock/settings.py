@@ -209,18 +209,11 @@ def _from_env(env: Mapping[str, str]) -> dict[str, Any]:
 def _parse(field: dataclasses.Field[Any], text: str) -> bool | int | str:
     allowed = field.metadata["allowed"]
     if isinstance(field.default, bool):
-        spelled = {
-            "true": True,
-            "1": True,
-            "on": True,
-            "yes": True,
-            "false": False,
-            "0": False,
-            "off": False,
-            "no": False,
-        }
-        if text.strip().lower() in spelled:
-            return spelled[text.strip().lower()]
+        spelled = text.strip().lower()
+        if spelled in {"true", "1", "on", "yes"}:
+            return True
+        if spelled in {"false", "0", "off", "no"}:
+            return False
         raise InvalidSetting(name=field.name, value=text, why="it is neither true nor false", allowed=allowed)
     if isinstance(field.default, int):
         try:
