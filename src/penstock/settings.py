@@ -91,10 +91,10 @@ class Settings:
 
     >>> Settings().min_target_lag_seconds
     60
-    >>> Settings(max_concurrent_refreshes=0)
+    >>> Settings(lease_seconds=0)
     Traceback (most recent call last):
-    penstock.errors.InvalidSetting: [INVALID_SETTING] setting max_concurrent_refreshes = 0 is refused: it is out of range
-      Allowed: 1 to 256.
+    penstock.errors.InvalidSetting: [INVALID_SETTING] setting lease_seconds = 0 is refused: it is out of range
+      Allowed: 5 to 86400.
     """
 
     enabled: bool = _setting(
@@ -133,22 +133,23 @@ class Settings:
         cls,
         warehouse: Path | None = None,
         env: Mapping[str, str] = os.environ,
-        **overrides: bool | int | str,
+        **overrides: bool | int | str | None,
     ) -> Settings:
         """The settings in force for a warehouse; an override of None counts as not given."""
         given = {name: value for name, value in overrides.items() if value is not None}
-        for name in given:
-            _require_known(name, given[name])
+        for name, value in given.items():
+            _require_known(name, value)
         return cls(**{**_from_file(warehouse), **_from_env(env), **given})
 
     @classmethod
     def describe(cls) -> list[SettingDoc]:
         """Every setting, in the order of the reference page."""
+        defaults = cls()
         return [
             SettingDoc(
                 name=field.name,
-                type=type(field.default).__name__,
-                default=field.default,
+                type=type(getattr(defaults, field.name)).__name__,
+                default=getattr(defaults, field.name),
                 allowed=str(field.metadata["allowed"]),
                 doc=field.metadata["doc"],
                 env=PREFIX + field.name.upper(),
@@ -221,4 +222,4 @@ def _parse(field: dataclasses.Field[Any], text: str) -> bool | int | str:
         except ValueError as error:
             why = "it is not a whole number"
             raise InvalidSetting(name=field.name, value=text, why=why, allowed=allowed) from error
-    return text
+    return text.strip()

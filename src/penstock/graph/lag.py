@@ -112,7 +112,7 @@ class EffectiveLag:
     lag: timedelta
     from_consumer: str | None = None
     """The consumer that a DOWNSTREAM table takes its lag from."""
-    warning: str | None = None
+    warnings: tuple[str, ...] = ()
 
 
 def resolve_lags(graph: StreamGraph, minimum: timedelta) -> dict[str, EffectiveLag]:
@@ -126,29 +126,26 @@ def resolve_lags(graph: StreamGraph, minimum: timedelta) -> dict[str, EffectiveL
         consumers = graph.sorted_consumers(node.key)
         if not consumers:
             warning = f"{node.name} is DOWNSTREAM but nothing reads it: it is kept within {format_lag(minimum)}"
-            effective[node.key] = EffectiveLag(minimum, warning=warning)
+            effective[node.key] = EffectiveLag(minimum, warnings=(warning,))
             continue
         tightest = min(consumers, key=lambda consumer: effective[consumer.key].lag)
         effective[node.key] = EffectiveLag(effective[tightest.key].lag, from_consumer=tightest.name)
     for node in order:
-        warning = _slower_upstream(graph, node.key, effective)
-        if warning:
-            held = effective[node.key]
-            effective[node.key] = EffectiveLag(held.lag, held.from_consumer, warning)
+        held = effective[node.key]
+        warnings = held.warnings + _slower_upstreams(graph, node.key, effective)
+        effective[node.key] = EffectiveLag(held.lag, held.from_consumer, warnings)
     return effective
 
 
-def _slower_upstream(graph: StreamGraph, key: str, effective: Mapping[str, EffectiveLag]) -> str | None:
+def _slower_upstreams(graph: StreamGraph, key: str, effective: Mapping[str, EffectiveLag]) -> tuple[str, ...]:
     asked = effective[key].lag
     slower = sorted(
-        (graph.nodes[source].name, source)
+        (graph.nodes[source].name, effective[source].lag)
         for source in graph.sources[key]
         if source in effective and effective[source].lag > asked
     )
-    if not slower:
-        return None
-    name, source = slower[0]
-    return (
-        f"{graph.nodes[key].name} asks for {format_lag(asked)} but reads {name}, which by itself is only kept within "
-        f"{format_lag(effective[source].lag)}"
+    # A due consumer pulls its upstreams, so the promise is kept, at a price that the upstream's owner did not ask for.
+    return tuple(
+        f"{graph.nodes[key].name} asks for {format_lag(asked)}, so {name} ({format_lag(lag)}) is refreshed as often"
+        for name, lag in slower
     )
