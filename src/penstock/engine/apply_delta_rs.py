@@ -1,10 +1,10 @@
 """Apply a change with delta-rs: from the driver's memory, in milliseconds.
 
-Three rules hold for every write here. Statistics and dictionaries are written only for columns of types whose bounds are
-right in delta-rs (it leaves NaN out of them, writes decimals as doubles, and a dictionary makes readers miss -0.0); nested
-fields cannot be named one by one, so off is the default and the safe columns are switched on. A merge sets columns from
-`s.` only: arithmetic there wraps silently. The commit is made on the pinned handle and never retried, so a table that
-moved since is a conflict.
+Three rules hold for every write here. Statistics and dictionaries are written only for columns of types whose bounds
+are right in delta-rs (it leaves NaN out of them, writes decimals as doubles, and a dictionary makes readers miss -0.0);
+nested fields cannot be named one by one, so off is the default and the safe columns are switched on. A merge sets columns
+from `s.` only: arithmetic there wraps silently. The commit is made on the pinned handle and never retried, so a table
+that moved since is a conflict.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from penstock.errors import InternalError
 from penstock.names import WEIGHT
 
 RANGE_COLUMNS = 4
-"""At most so many columns of a key are bounded by literals: each costs a comparison per row, and the first skip most files."""
+"""At most so many key columns are bounded by literals: each costs a comparison per row, and the first skip most."""
 
 
 def apply(

@@ -1,8 +1,8 @@
 """Apply a change with Spark: for changes too large for the driver and for tables that delta-rs may not write.
 
-A SQL MERGE takes its transaction and record from session settings, so each commit has a session of its own. Spark reads
-the newest version, not the pinned one, and skips a transaction number it has seen: what really happened is for the caller
-to check (`commit`). The source is computed once, in the session it came from and under that session's settings.
+A SQL MERGE takes its transaction and record from session settings, so each merge has a session of its own. Spark reads
+the newest version, not the pinned one, and skips a transaction number it has seen: what really happened is for the
+caller to check (`commit`). The source is computed once, in the session it came from and under that session's settings.
 """
 
 from __future__ import annotations

@@ -4,10 +4,10 @@
     number     the transaction number must be the pinned one's successor; a number already used is refused
     record     carries the pinned version, so that a commit which landed elsewhere gives itself away at the next pin
 
-A transaction does not make delta-rs idempotent (it commits a repeat happily), and Spark does not look at the pinned version
-at all: it skips numbers it has seen and otherwise commits on top of whatever is newest. So a worker that slept through a
-takeover is stopped by the number in Spark and by the version in delta-rs. What Spark cannot refuse is a commit on top of
-a foreign one that has no transaction of ours: it is found out afterwards, see `commit`.
+A transaction does not make delta-rs idempotent (it commits a repeat happily), and Spark does not look at the pinned
+version at all: it skips numbers it has seen and otherwise commits on top of whatever is newest. So a worker that slept
+through a takeover is stopped by the version in delta-rs and by the number in Spark. What Spark cannot refuse is a commit
+on top of a foreign one, which has no number of ours: that is found out afterwards, see `commit`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import pyarrow as pa
 from penstock.engine import apply_delta_rs
 from penstock.engine.apply import Applier, Change
 from penstock.engine.commit_record import CommitRecord, record_in
-from penstock.engine.storage import Pin, Storage, commit_info, layout_of, moves_data, read_commit, translated
+from penstock.engine.storage import ID_KEY, Pin, Storage, commit_info, layout_of, moves_data, read_commit, translated
 from penstock.errors import CommitConflict, InternalError, StorageError
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """One commit that is in the table: its version, who made it (which may differ from who was asked), and what it took."""
+    """One commit that is in the table; `applier` is who made it, which may differ from who was asked."""
 
     version: int
     applier: Applier
@@ -63,7 +63,7 @@ def commit(
     if chosen == "delta-rs":
         rows = change.rows if isinstance(change.rows, pa.Table) else change.rows.toArrow()
         with translated(storage.path):
-            apply_delta_rs.apply(
+            written = apply_delta_rs.apply(
                 pin.handle,
                 change,
                 rows,
@@ -87,7 +87,7 @@ def commit(
             number=transaction_number,
         )
         version = _landed_by_spark(storage, pin, record)
-    written = change.rows.num_rows if isinstance(change.rows, pa.Table) else _rows_written(storage, version)
+        written = change.rows.num_rows if isinstance(change.rows, pa.Table) else _rows_written(storage, version)
     return Committed(version, chosen, time.perf_counter() - started, written)
 
 
@@ -118,7 +118,7 @@ def carry_frontier(
 def _fenced(storage: Storage, pin: Pin, record: CommitRecord, number: int) -> CommitRecord:
     if pin.handle.version() != pin.version:
         raise CommitConflict(name=storage.path, why=f"the pin of version {pin.version} was used already")
-    if record.stream_table_id != pin.handle.metadata().configuration.get("penstock.id"):
+    if record.stream_table_id != pin.handle.metadata().configuration.get(ID_KEY):
         raise InternalError(why=f"a record of {record.stream_table_id} cannot go into {storage.path}")
     if pin.transaction is not None and number <= pin.transaction:
         raise CommitConflict(

@@ -1,8 +1,8 @@
 """The condition of a merge as SQL text: which stored rows a change means, and the range of files they can lie in.
 
 Two dialects with one meaning: DataFusion, which delta-rs speaks, and Spark. Every comparison stands in parentheses:
-DataFusion reads `a IS NOT DISTINCT FROM b AND c` as `a IS NOT DISTINCT FROM (b AND c)`. A range only skips files; it must
-hold for every row it is derived from, NULLs included, or a NULL key misses its row and is inserted a second time.
+DataFusion reads `a IS NOT DISTINCT FROM b AND c` as `a IS NOT DISTINCT FROM (b AND c)`. A range only skips files; it
+must hold for every row it is derived from, NULLs included, or a NULL key misses its row and is inserted a second time.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def _timestamp(value: datetime, dialect: Dialect) -> str:
         raise InternalError(why="an instant in a merge predicate must be in UTC")
     if dialect == "datafusion":
         return f"arrow_cast('{text}Z', 'Timestamp(Microsecond, Some(\"UTC\"))')"
-    return f"TIMESTAMP '{text}+00:00'"
+    return f"TIMESTAMP_LTZ '{text}+00:00'"
 
 
 def _escaped(character: str) -> str:

@@ -14,12 +14,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlparse
 
 from deltalake import CommitProperties, DeltaTable, Schema
 from deltalake.exceptions import CommitFailedError, DeltaError, DeltaProtocolError, TableNotFoundError
 
 from penstock.engine.commit_record import USER_METADATA, CommitRecord, record_in
+from penstock.engine.log_storage import local_path, log_storage
 from penstock.engine.storage_schema import Fields, fields_of, holds, nullable, same_columns
 from penstock.errors import CommitConflict, InternalError, StorageError, StorageMissing, TableExists
 
@@ -106,11 +106,14 @@ class Storage:
 
     @classmethod
     def create(cls, path: str | Path, layout: Layout, configuration: dict[str, str]) -> Storage:
-        """Create the table, empty, at version 0; TableExists if there is one. `configuration` must hold `penstock.id`."""
+        """Create the table, empty, at version 0; TableExists if there is one.
+
+        `configuration` must hold `penstock.id`; nullability in the layout's schema is dropped.
+        """
         where = _location(path)
         if not configuration.get(ID_KEY):
             raise InternalError(why=f"a stream table's storage needs {ID_KEY} in its configuration")
-        properties = {**_DEFAULTS, **configuration, KEY_KEY: json.dumps(layout.key)}
+        properties = {**_DEFAULTS, **configuration, **key_configuration(layout.key)}
         with translated(where):
             if DeltaTable.is_deltatable(where):
                 raise TableExists(name=where, kind="Delta table")
@@ -197,6 +200,11 @@ class Storage:
         return self._handle
 
 
+def key_configuration(key: tuple[str, ...] | None) -> dict[str, str]:
+    """The table property that holds a layout's key, for `set_configuration` when a new definition changes it."""
+    return {KEY_KEY: json.dumps(key)}
+
+
 def layout_of(handle: DeltaTable) -> Layout:
     """The layout that a handle's version has."""
     key = json.loads(handle.metadata().configuration.get(KEY_KEY, "null"))
@@ -205,13 +213,8 @@ def layout_of(handle: DeltaTable) -> Layout:
 
 def read_commit(path: str, version: int) -> list[dict[str, Any]] | None:
     """The actions of one commit, or None if its log entry is gone."""
-    name = f"_delta_log/{version:020d}.json"
-    local = _local(path)
     try:
-        if local is not None:
-            text = (local / name).read_bytes()
-        else:
-            text = _remote(path, name)
+        text = log_storage(path).read(f"{version:020d}.json")
     except FileNotFoundError:
         return None
     return [json.loads(line) for line in text.splitlines() if line.strip()]
@@ -235,11 +238,10 @@ def not_writable_by_delta_rs(handle: DeltaTable) -> str | None:
     """Why delta-rs must not write this table, or None; by allow-list, so what is not known is refused."""
     protocol = handle.protocol()
     features = set(protocol.writer_features or ()) | set(protocol.reader_features or ())
-    if protocol.min_writer_version < 7 and protocol.min_writer_version > 4:
-        return f"writer version {protocol.min_writer_version}"
-    if protocol.min_reader_version == 2:
-        return "column mapping"
-    # delta-rs itself adds this feature whenever it sets a property; it only speaks of columns of that type.
+    if protocol.min_reader_version not in (1, 3) or protocol.min_writer_version not in (1, 2, 3, 4, 7):
+        return f"protocol ({protocol.min_reader_version}, {protocol.min_writer_version})"
+    # delta-rs itself adds this feature when it sets a property of a table with timestamps without zone; it concerns
+    # columns of that type only.
     if "variantType" in features and not any(holds(kind, "variant") for kind in layout_of(handle).fields.values()):
         features.discard("variantType")
     unknown = sorted(features - _WRITABLE)
@@ -248,7 +250,7 @@ def not_writable_by_delta_rs(handle: DeltaTable) -> str | None:
 
 @contextmanager
 def translated(name: str) -> Iterator[None]:
-    """Errors of delta-rs as ours: a lost race is CommitConflict, a missing table StorageMissing, the rest StorageError."""
+    """Errors of delta-rs as ours: CommitConflict for a lost race, StorageMissing for no table, StorageError else."""
     try:
         yield
     except CommitFailedError as lost:
@@ -332,27 +334,11 @@ def _opened(path: str) -> DeltaTable:
     except StorageMissing:
         raise
     except StorageError as failed:
-        if _local(path) is not None and not (Path(path) / "_delta_log").is_dir():
+        if "://" not in path and not (Path(path) / "_delta_log").is_dir():
             raise StorageMissing(name=path, path=path, why="there is no Delta table") from failed
         raise
 
 
 def _location(path: str | Path) -> str:
     text = str(path)
-    local = _local(text)
-    return text.rstrip("/") if local is None else str(local.absolute())
-
-
-def _local(path: str) -> Path | None:
-    if "://" not in path and not path.startswith("file:"):
-        return Path(path)
-    parts = urlparse(path)
-    return Path(unquote(parts.path)) if parts.scheme == "file" else None
-
-
-def _remote(path: str, name: str) -> bytes:
-    from deltalake.fs import DeltaStorageHandler
-    from pyarrow.fs import PyFileSystem
-
-    with PyFileSystem(DeltaStorageHandler(path)).open_input_stream(name) as stream:
-        return bytes(stream.read())
+    return local_path(text) or text.rstrip("/")

@@ -1,7 +1,7 @@
 """Columns of a stored table: from Delta's schema JSON to Arrow, and rows brought to exactly that form.
 
-delta-rs casts silently in a merge (it rounds decimals and moves timestamps between zone and no zone), so nothing reaches
-a writer before `conform` has compared it with the table. Only casts that cannot lose a bit are made: view and large
+delta-rs casts silently in a merge (it rounds decimals, and moves timestamps between zone and no zone), so nothing
+reaches a writer before `conform` has compared it with the table. Only casts that cannot lose a bit are made: view and large
 strings and binaries, dictionaries, timestamp units, the zone label of an instant, columns of type null.
 """
 
@@ -134,9 +134,9 @@ def _lossless(given: pa.DataType, wanted: pa.DataType) -> bool:
     if types.is_dictionary(given):
         return _lossless(given.value_type, wanted)
     if types.is_string(wanted):
-        return types.is_large_string(given) or types.is_string_view(given)
+        return bool(types.is_large_string(given) or types.is_string_view(given))
     if types.is_binary(wanted):
-        return types.is_large_binary(given) or types.is_binary_view(given) or types.is_fixed_size_binary(given)
+        return bool(types.is_large_binary(given) or types.is_binary_view(given) or types.is_fixed_size_binary(given))
     if types.is_timestamp(wanted):
         # The safe cast refuses nanoseconds that are not whole microseconds; an instant must stay an instant.
         return types.is_timestamp(given) and (given.tz is None) == (wanted.tz is None)
