@@ -1,0 +1,106 @@
+"""The bound tree: a query as Spark's analyser understood it, as plain data.
+
+The compiler knows nothing else about a query. Names, types, nullability, implicit casts, views, CTEs, star expansion and
+column naming are settled here, by Spark. `Analyzer` is the port: the engine implements it on Spark, tests replay
+recorded trees.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from penstock.operators.expression import AggregateCall, Attribute, Expression
+from penstock.operators.source import Source
+
+
+@dataclass(frozen=True, slots=True)
+class BoundScan:
+    """A table read: the columns Spark resolved, and the name each has in the table."""
+
+    source: Source
+    columns: tuple[tuple[str, Attribute], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BoundProject:
+    """A select list."""
+
+    child: Bound
+    items: tuple[tuple[Expression, Attribute], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BoundFilter:
+    """A predicate: rows for which it is true stay."""
+
+    child: Bound
+    condition: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class BoundJoin:
+    """An inner or cross join."""
+
+    left: Bound
+    right: Bound
+    condition: Expression | None
+
+
+@dataclass(frozen=True, slots=True)
+class BoundAggregate:
+    """GROUP BY: keys and aggregate calls. What is computed from them is a projection above."""
+
+    child: Bound
+    keys: tuple[tuple[Expression, Attribute], ...]
+    calls: tuple[tuple[AggregateCall, Attribute], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BoundDistinct:
+    """SELECT DISTINCT."""
+
+    child: Bound
+
+
+@dataclass(frozen=True, slots=True)
+class BoundUnion:
+    """UNION ALL, by position."""
+
+    children: tuple[Bound, ...]
+    columns: tuple[Attribute, ...]
+    inputs: tuple[tuple[Attribute, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A construct without a local delta rule, and what to do about it."""
+
+    reason: str
+    construct: str
+    fix: str
+
+
+Bound = BoundScan | BoundProject | BoundFilter | BoundJoin | BoundAggregate | BoundDistinct | BoundUnion
+
+
+@dataclass(frozen=True, slots=True)
+class BoundQuery:
+    """A whole query: its result columns, all its sources, and its tree or why there is none."""
+
+    columns: tuple[Attribute, ...]
+    sources: tuple[Source, ...]
+    columns_used: tuple[tuple[str, tuple[str, ...]], ...]
+    """Source id → names of the columns that the query reads."""
+    views: tuple[tuple[str, str], ...]
+    """Views inlined, each with its text, so that a changed view is noticed."""
+    tree: Bound | Refused
+    reads_clock: bool
+
+
+class Analyzer(Protocol):
+    """Spark's analysis as the compiler sees it."""
+
+    def bind(self, query: str) -> BoundQuery:
+        """Analyse a query without running it; QueryInvalid if Spark refuses it."""
+        ...

@@ -1,0 +1,127 @@
+"""The few doors into Spark's JVM that binding needs: Scala collections, tree rewrites, plan constructors.
+
+Everything here speaks py4j, so that nothing else has to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from pyspark.java_gateway import ensure_callback_server_started
+from pyspark.sql import DataFrame, SparkSession
+
+
+class _Partial:
+    """A Python function as a Scala partial function; it is defined where it returns something."""
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self._function = function
+
+    def isDefinedAt(self, node: Any) -> bool:
+        return self._function(node) is not None
+
+    def apply(self, node: Any) -> Any:
+        return self._function(node)
+
+    def applyOrElse(self, node: Any, default: Any) -> Any:
+        answer = self._function(node)
+        return default.apply(node) if answer is None else answer
+
+    class Java:
+        implements = ("scala.PartialFunction",)
+
+
+class Catalyst:
+    """Catalyst as seen from Python."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self.spark = spark
+        self.jvm: Any = spark._jvm
+        self.session: Any = spark._jsparkSession
+        catalyst = self.jvm.org.apache.spark.sql.catalyst
+        self.logical: Any = catalyst.plans.logical
+        self.expressions: Any = catalyst.expressions
+        self.none: Any = getattr(self.jvm.scala, "None$").__getattr__("MODULE$")
+        self._patterns: Any = catalyst.trees.TreePattern
+        self._classes: dict[str, Any] = {}
+
+    def seq(self, items: Iterable[Any]) -> Any:
+        """A Scala Seq."""
+        held = self.jvm.java.util.ArrayList()
+        for item in items:
+            held.add(item)
+        return self.jvm.scala.jdk.javaapi.CollectionConverters.asScala(held).toSeq()
+
+    @staticmethod
+    def items(seq: Any) -> list[Any]:
+        """A Scala Seq as a list."""
+        return [seq.apply(index) for index in range(seq.size())]
+
+    def is_a(self, node: Any, trait: str) -> bool:
+        """True if the node is an instance of a class or trait: a full name, or one of Catalyst's expressions."""
+        if trait not in self._classes:
+            loader = self.jvm.java.lang.Thread.currentThread().getContextClassLoader()
+            name = trait if "." in trait else f"org.apache.spark.sql.catalyst.expressions.{trait}"
+            self._classes[trait] = self.jvm.java.lang.Class.forName(name, True, loader)
+        return bool(self._classes[trait].isInstance(node))
+
+    def analyzed(self, frame: DataFrame) -> Any:
+        """The analysed plan of a DataFrame."""
+        return frame._jdf.queryExecution().analyzed()
+
+    def delta_path(self, node: Any) -> str:
+        """The folder of the Delta table that a relation node reads; empty if it is not one."""
+        relation = node.relation()
+        if not self.is_a(relation, "org.apache.spark.sql.execution.datasources.HadoopFsRelation"):
+            return ""
+        location = relation.location()
+        return str(location.path().toString()) if str(location.getClass().getSimpleName()).startswith("Tahoe") else ""
+
+    def contains(self, plan: Any, pattern: str) -> bool:
+        """True if the plan, its expressions or its subqueries contain a tree pattern."""
+        return bool(plan.containsPattern(getattr(self._patterns, pattern)()))
+
+    def inline_ctes(self, plan: Any) -> Any:
+        """The plan with every CTE reference replaced by its definition."""
+        return self.jvm.org.apache.spark.sql.catalyst.optimizer.InlineCTE(True, False).apply(plan)
+
+    def rewrite(self, plan: Any, function: Callable[[Any], Any]) -> Any:
+        """Replace nodes bottom-up, in subqueries too, wherever `function` returns a node."""
+        ensure_callback_server_started(self.spark.sparkContext._gateway)  # type: ignore[arg-type]
+        return plan.transformUpWithSubqueries(_Partial(function))
+
+    def attribute(self, name: str, like: Any) -> Any:
+        """A fresh attribute of the type of an expression."""
+        return self.expressions.AttributeReference(
+            name,
+            like.dataType(),
+            like.nullable(),
+            self.jvm.org.apache.spark.sql.types.Metadata.empty(),
+            self.expressions.NamedExpression.newExprId(),
+            self.seq([]),
+        )
+
+    def alias(self, expression: Any, name: str, expression_id: Any | None = None, qualifier: Any | None = None) -> Any:
+        """`expression AS name`, with a given or a fresh id."""
+        return self.expressions.Alias(
+            expression,
+            name,
+            expression_id or self.expressions.NamedExpression.newExprId(),
+            qualifier or self.seq([]),
+            self.none,
+            self.seq([]),
+        )
+
+    def frame(self, plan: Any) -> DataFrame:
+        """A DataFrame of a logical plan."""
+        dataset = getattr(self.jvm.org.apache.spark.sql.classic, "Dataset$").__getattr__("MODULE$")
+        return DataFrame(dataset.ofRows(self.session, plan), self.spark)
+
+    def parse_expression(self, text: str) -> Any:
+        """SQL text as an unresolved expression."""
+        return self.session.sessionState().sqlParser().parseExpression(text)
+
+    def analyse(self, plan: Any) -> Any:
+        """A resolved and checked plan."""
+        return self.analyzed(self.frame(plan))

@@ -1,0 +1,335 @@
+"""Everything Penstock can raise, sorted by what the caller should do about it.
+
+    PenstockError
+    ├── UsageError                what was asked for cannot be done as asked            NEVER
+    │   ├── InvalidName, InvalidTargetLag, InvalidMode, InvalidSetting, InvalidStatement
+    │   ├── TableExists, SchemaNotFound, StreamTableNotFound, HasConsumers, CycleInGraph
+    │   └── SessionMisconfigured, JavaUnusable, JarsUnavailable, WarehouseUnusable
+    ├── QueryError                the defining query is at fault                        NEVER
+    │   ├── QueryInvalid          Spark cannot analyse it
+    │   ├── QueryFailed           it raises when run (division by zero, overflow, …)
+    │   ├── NotIncremental        it has no local delta rule: carries a reason code
+    │   ├── KeyViolated           a declared KEY is not unique
+    │   └── UnstorableColumn      a result column that a stream table cannot hold
+    ├── SourceError               a source is not what it was
+    │   ├── SourceMissing         dropped, or moved away                                NEVER
+    │   ├── SourceChanged         columns the query uses were renamed, dropped, retyped  REINITIALIZE
+    │   └── FrontierLost          the old version can no longer be read                 REINITIALIZE
+    ├── StorageError
+    │   ├── CommitConflict        somebody else committed first                         BACKOFF
+    │   ├── LeaseLost             another worker took the table over                    BACKOFF
+    │   ├── TableBusy             another worker is refreshing it now                   BACKOFF
+    │   ├── StorageMissing        the stream table's own Delta table is gone            REINITIALIZE
+    │   └── StateDamaged          stored rows contradict the delta (weight below zero)  REINITIALIZE
+    ├── CatalogError              the catalog database failed                           BACKOFF
+    └── InternalError             a bug in Penstock                                     BUG
+
+`condition` is stable and public, `retry` is all that a scheduler looks at, `message` says what happened, `hint` what to do next.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any, ClassVar
+
+
+class Retry(StrEnum):
+    """What to do after an error of this class."""
+
+    NEVER = "never"
+    REINITIALIZE = "reinitialize"
+    BACKOFF = "backoff"
+    BUG = "bug"
+
+
+class PenstockError(Exception):
+    """Base of every error Penstock raises on purpose."""
+
+    condition: ClassVar[str] = "PENSTOCK"
+    retry: ClassVar[Retry] = Retry.NEVER
+    message: ClassVar[str] = "{detail}"
+    hint: ClassVar[str] = ""
+
+    def __init__(self, **facts: Any) -> None:
+        self.facts = facts
+        self.text = self.message.format(**facts)
+        self.advice = self.hint.format(**facts)
+        super().__init__(self.text)
+
+    def __str__(self) -> str:
+        return f"[{self.condition}] {self.text}" + (f"\n  {self.advice}" if self.advice else "")
+
+    def to_json(self) -> dict[str, Any]:
+        """The error as plain data, for `--json` and for the history table."""
+        return {
+            "condition": self.condition,
+            "retry": self.retry.value,
+            "message": self.text,
+            "hint": self.advice,
+            "facts": {name: str(value) for name, value in self.facts.items()},
+        }
+
+
+class UsageError(PenstockError):
+    """The call cannot be carried out as made; nothing was changed."""
+
+    condition = "USAGE"
+
+
+class InvalidName(UsageError):
+    """A table, column or schema name that cannot be used."""
+
+    condition = "INVALID_NAME"
+    message = "{name!r} cannot be used as a name: {why}"
+    hint = "Names are `table`, `schema.table` or `catalog.schema.table`; quote odd parts with backticks."
+
+
+class InvalidTargetLag(UsageError):
+    """A target lag that cannot be read or is out of range."""
+
+    condition = "INVALID_TARGET_LAG"
+    message = "target lag {value!r} cannot be used: {why}"
+    hint = "Write a duration such as '30 seconds', '5 minutes' or '1 hour', or DOWNSTREAM."
+
+
+class InvalidMode(UsageError):
+    """A refresh mode or status that does not exist."""
+
+    condition = "INVALID_MODE"
+    message = "{what} {value!r} does not exist"
+    hint = "Use one of: {allowed}."
+
+
+class InvalidSetting(UsageError):
+    """A setting outside its range, of the wrong type, or unknown."""
+
+    condition = "INVALID_SETTING"
+    message = "setting {name} = {value!r} is refused: {why}"
+    hint = "Allowed: {allowed}."
+
+
+class InvalidStatement(UsageError):
+    """A stream table statement that cannot be parsed, or is not one of ours."""
+
+    condition = "INVALID_STATEMENT"
+    message = "cannot read this statement: {why}{where}"
+    hint = "Expected: {expected}"
+
+
+class TableExists(UsageError):
+    """The name is taken."""
+
+    condition = "TABLE_EXISTS"
+    message = "{name} already exists as a {kind}"
+    hint = "Choose another name, drop it first, or use CREATE OR REPLACE / IF NOT EXISTS for a stream table."
+
+
+class SchemaNotFound(UsageError):
+    """The schema (database) of a name does not exist."""
+
+    condition = "SCHEMA_NOT_FOUND"
+    message = "schema {schema} does not exist"
+    hint = "Create it with: CREATE SCHEMA {schema}"
+
+
+class StreamTableNotFound(UsageError):
+    """No stream table of that name."""
+
+    condition = "STREAM_TABLE_NOT_FOUND"
+    message = "there is no stream table named {name}"
+    hint = "{nearest}"
+
+
+class HasConsumers(UsageError):
+    """Other stream tables read this one."""
+
+    condition = "HAS_CONSUMERS"
+    message = "{name} is read by {consumers}"
+    hint = "Drop those first, or drop all of them with: DROP STREAM TABLE {name} CASCADE"
+
+
+class CycleInGraph(UsageError):
+    """The stream tables would read each other in a circle."""
+
+    condition = "CYCLE_IN_GRAPH"
+    message = "this would make a cycle: {path}"
+    hint = "A stream table may not read itself, directly or through others or through views."
+
+
+class SessionMisconfigured(UsageError):
+    """A Spark session that was passed in lacks something Penstock needs."""
+
+    condition = "SESSION_MISCONFIGURED"
+    message = "this Spark session cannot be used: {what}"
+    hint = "{fix}"
+
+
+class JavaUnusable(UsageError):
+    """Java is missing or too old."""
+
+    condition = "JAVA_UNUSABLE"
+    message = "Java 17 or later is needed; found: {found}"
+    hint = "Install a JDK or JRE 17, and set JAVA_HOME if it is not on the PATH."
+
+
+class JarsUnavailable(UsageError):
+    """The Delta jars could not be found or fetched."""
+
+    condition = "JARS_UNAVAILABLE"
+    message = "the Delta jars could not be resolved: {why}"
+    hint = "Put {coordinates} as jar files into {folder}, or set PENSTOCK_JARS to a folder that has them."
+
+
+class WarehouseUnusable(UsageError):
+    """The warehouse folder cannot be used."""
+
+    condition = "WAREHOUSE_UNUSABLE"
+    message = "{path} cannot be used as a warehouse: {why}"
+    hint = "{fix}"
+
+
+class QueryError(PenstockError):
+    """The defining query is at fault."""
+
+    condition = "QUERY"
+
+
+class QueryInvalid(QueryError):
+    """Spark cannot analyse the query, or it is not a query at all."""
+
+    condition = "QUERY_INVALID"
+    message = "the query cannot be used: {why}"
+    hint = "{fix}"
+
+
+class QueryFailed(QueryError):
+    """The query itself raises on the data as it is."""
+
+    condition = "QUERY_FAILED"
+    message = "the query of {name} fails on the present data: {why}"
+    hint = "The stored rows stay as they were. Mend the data or the query, then refresh again."
+
+
+class NotIncremental(QueryError):
+    """The query has no local delta rule."""
+
+    condition = "NOT_INCREMENTAL"
+    message = "this query cannot be maintained incrementally: {reason}: {detail}"
+    hint = "{fix} Or use REFRESH MODE AUTO or FULL, which recompute it."
+
+
+class KeyViolated(QueryError):
+    """A declared KEY is not unique in the result."""
+
+    condition = "KEY_VIOLATED"
+    message = "KEY ({key}) of {name} is not unique: {sample}"
+    hint = "Nothing was committed. Choose a key that identifies a row, or create the stream table without KEY."
+
+
+class UnstorableColumn(QueryError):
+    """A result column that a Delta table cannot hold, or whose name is reserved or doubled."""
+
+    condition = "UNSTORABLE_COLUMN"
+    message = "result column {column} cannot be stored: {why}"
+    hint = "Give it another name with AS, or cast it to a type that a table can hold."
+
+
+class SourceError(PenstockError):
+    """A source is not what it was."""
+
+    condition = "SOURCE"
+
+
+class SourceMissing(SourceError):
+    """A source was dropped or its files are gone."""
+
+    condition = "SOURCE_MISSING"
+    message = "source {source} is gone: {why}"
+    hint = "The stored rows stay readable. Bring the source back, then refresh; or drop the stream table."
+
+
+class SourceChanged(SourceError):
+    """A source changed in a way that the interval cannot express."""
+
+    condition = "SOURCE_CHANGED"
+    retry = Retry.REINITIALIZE
+    message = "source {source} changed: {why}"
+    hint = "The next refresh rebuilds the stream table (REINITIALIZE)."
+
+
+class FrontierLost(SourceError):
+    """The version a stream table was built from can no longer be read."""
+
+    condition = "FRONTIER_LOST"
+    retry = Retry.REINITIALIZE
+    message = "version {version} of {source} can no longer be read: {why}"
+    hint = "The next refresh rebuilds the stream table. Keep delta.logRetentionDuration and VACUUM above its lag."
+
+
+class StorageError(PenstockError):
+    """The stream table's own storage is at fault."""
+
+    condition = "STORAGE"
+
+
+class CommitConflict(StorageError):
+    """Another commit landed between pin and commit."""
+
+    condition = "COMMIT_CONFLICT"
+    retry = Retry.BACKOFF
+    message = "another writer committed to {name} first: {why}"
+    hint = "Nothing was lost; refresh again."
+
+
+class LeaseLost(StorageError):
+    """The worker's lease on the table ended before it could commit."""
+
+    condition = "LEASE_LOST"
+    retry = Retry.BACKOFF
+    message = "the lease on {name} was taken over by {holder}"
+    hint = "Nothing was committed by this process; the other one carries on."
+
+
+class TableBusy(StorageError):
+    """Another process is refreshing this stream table."""
+
+    condition = "TABLE_BUSY"
+    retry = Retry.BACKOFF
+    message = "{name} is being refreshed by {holder}"
+    hint = "Try again when it has finished; its lease ends by {until} at the latest."
+
+
+class StorageMissing(StorageError):
+    """The Delta table behind a stream table is gone or is another table."""
+
+    condition = "STORAGE_MISSING"
+    retry = Retry.REINITIALIZE
+    message = "the storage of {name} is not there: {why}"
+    hint = "Drop the stream table and create it again, or restore the folder {path}."
+
+
+class StateDamaged(StorageError):
+    """Stored rows contradict the delta."""
+
+    condition = "STATE_DAMAGED"
+    retry = Retry.REINITIALIZE
+    message = "the stored rows of {name} contradict the changes: {why}"
+    hint = "Somebody else may have written to its storage. The next refresh rebuilds it."
+
+
+class CatalogError(PenstockError):
+    """The catalog database failed."""
+
+    condition = "CATALOG"
+    retry = Retry.BACKOFF
+    message = "the catalog failed: {why}"
+    hint = "{fix}"
+
+
+class InternalError(PenstockError):
+    """A bug in Penstock."""
+
+    condition = "INTERNAL"
+    retry = Retry.BUG
+    message = "internal error: {why}"
+    hint = "Please report this with the output of `penstock explain` and `penstock doctor`."

@@ -1,0 +1,6 @@
+"""The operator tree and its delta rules, one operator per file.
+
+    delta(interval)  =  at(after) − at(before)          as Z-sets
+
+for every operator, whatever moved in the interval; that is the only law, and the oracle checks it.
+"""

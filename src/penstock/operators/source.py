@@ -1,0 +1,19 @@
+"""What a scan reads: a Delta table, or the storage of another stream table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One table, identified by the id in its Delta log and not by its path or name."""
+
+    id: str
+    name: str
+    path: str
+    is_stream_table: bool = False
+    weighted: bool = False
+    """The storage holds a bag: each physical row stands for `__ps_weight` rows."""
+    has_hidden_rows: bool = False
+    """The storage holds groups that are not shown (`__ps_shown` is false)."""

@@ -1,0 +1,1 @@
+"""One refresh: decide what to do, do it in stages, record what really ran."""
