@@ -2,6 +2,7 @@
 
 from penstock.lang.check_query import check_query
 from penstock.lang.parse import parse, parse_one
+from penstock.lang.split import split_script
 from penstock.lang.statements import (
     AlterStreamTable,
     AuditStreamTable,
@@ -29,4 +30,5 @@ __all__ = [
     "check_query",
     "parse",
     "parse_one",
+    "split_script",
 ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from penstock.lang.tokens import Token, TokenType, word
+from penstock.lang.tokens import Token, TokenType, Unreadable, read_tokens, word
 
 _BLOCK_ENDS = {"IF", "LOOP", "WHILE", "REPEAT", "FOR"}
 
@@ -34,6 +34,24 @@ def split_statements(tokens: Sequence[Token]) -> list[list[Token]]:
         current.append(token)
     statements.append(current)
     return [statement for statement in statements if statement]
+
+
+def split_script(text: str) -> tuple[list[str], str]:
+    """The statements of `text` that a semicolon ends, and what stands behind the last of them.
+
+    >>> split_script("SELECT 1; SELECT ';'; SELECT")
+    (['SELECT 1', "SELECT ';'"], 'SELECT')
+    """
+    try:
+        tokens = read_tokens(text)
+    except Unreadable:
+        return [], text
+    statements = split_statements(tokens)
+    parts = [text[statement[0].start : statement[-1].end + 1] for statement in statements]
+    if not parts:
+        return [], ""
+    ended = statements[-1][-1] is not tokens[-1]
+    return (parts, "") if ended else (parts[:-1], parts[-1])
 
 
 def opens_script(before: Sequence[Token], token: Token) -> bool:

@@ -1,0 +1,64 @@
+"""`penstock alter`: change what was defined. Only what is named changes."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from penstock.cli.desk import failing, opened
+from penstock.cli.options import HERE, AsJson, Lag, Mode, Name, QueryFile, Warehouse, lag_value, read_query
+
+
+def alter(
+    ctx: typer.Context,
+    name: Name,
+    lag: Lag = None,
+    mode: Mode = None,
+    suspend: Annotated[bool, typer.Option("--suspend", help="Stop refreshing it on schedule.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Take it up again, and forget its errors.")] = False,
+    query: Annotated[
+        str | None, typer.Option("--query", metavar="QUERY", help="A new defining query.", show_default=False)
+    ] = None,
+    file: QueryFile = None,
+    warehouse: Warehouse = HERE,
+    as_json: AsJson = False,
+) -> None:
+    """Change lag, mode or query of a stream table, or suspend it.
+
+    \b
+    Examples:
+      penstock alter revenue --lag "10 minutes"
+      penstock alter revenue --suspend
+      penstock alter revenue -f revenue.sql
+    """
+    if suspend and resume:
+        raise typer.BadParameter("--suspend and --resume exclude each other")
+    changes: dict[str, Any] = {}
+    if lag is not None:
+        changes["target_lag"] = lag_value(lag)
+    if mode is not None:
+        changes["refresh_mode"] = mode.upper()
+    if suspend or resume:
+        changes["status"] = "SUSPENDED" if suspend else "ACTIVE"
+    text = read_query(query, file)
+    if text is not None:
+        with failing(as_json):
+            from penstock.lang import check_query
+
+            changes["query"] = check_query(text)
+    if not changes:
+        raise typer.BadParameter("nothing to change: give --lag, --mode, --suspend, --resume, --query or --file")
+    with opened(ctx, warehouse, as_json) as desk:
+        with desk.working(f"changing {name}…"):
+            desk.tables.alter_stream_table(name, **changes)
+        if as_json:
+            desk.document({"name": name, "changed": changes})
+        else:
+            desk.print(f"{name}: " + ", ".join(_told(field, value) for field, value in changes.items()))
+
+
+def _told(field: str, value: Any) -> str:
+    if field == "query":
+        return "query replaced"
+    return f"{field.replace('_', ' ')} {'DOWNSTREAM' if value is None else value}"

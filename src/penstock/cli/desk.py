@@ -1,0 +1,111 @@
+"""What every command has at hand: the opened warehouse, a place to print, and the rule how it fails.
+
+`Openers` is the seam: commands reach the API only through it, so tests put a fake there. The API, and with it Spark, is
+imported when a warehouse is opened and not before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from penstock.cli import failure
+from penstock.cli.spinner import Reporter, working
+from penstock.errors import WarehouseUnusable
+
+
+def _open(path: Path) -> Any:
+    return import_module("penstock.api").open(path)
+
+
+def _diagnose(path: Path, deep: bool) -> Any:
+    return import_module("penstock.engine.doctor").diagnose(path, deep=deep)
+
+
+@dataclass(frozen=True)
+class Openers:
+    """Where the API comes from."""
+
+    open: Callable[[Path], Any] = _open
+    diagnose: Callable[[Path, bool], Any] = _diagnose
+
+
+@dataclass
+class Desk:
+    """One command at work."""
+
+    tables: Any
+    """The opened `StreamTables`."""
+    as_json: bool
+
+    def document(self, value: Any) -> None:
+        """Print the one JSON document."""
+        from penstock.cli.document import dumps
+
+        typer.echo(dumps(value))
+
+    def print(self, value: Any = "") -> None:
+        """Print for a person; text goes out as it is, never folded."""
+        if isinstance(value, str):
+            typer.echo(value)
+            return
+        from penstock.cli.tables import console
+
+        console().print(value)
+
+    def working(self, text: str) -> AbstractContextManager[Reporter]:
+        """Show `text` on a terminal while the block runs."""
+        return working(text)
+
+
+def openers(ctx: typer.Context) -> Openers:
+    """The seam of this run."""
+    return ctx.obj if isinstance(ctx.obj, Openers) else Openers()
+
+
+@contextmanager
+def failing(as_json: bool) -> Iterator[None]:
+    """Turn any error of the block into a message and exit code 1."""
+    try:
+        yield
+    except (typer.Exit, typer.Abort, typer.BadParameter):
+        raise
+    except Exception as error:
+        if as_json:
+            from penstock.cli.document import dumps
+
+            typer.echo(dumps({"error": failure.told(error)}))
+        else:
+            failure.show(error)
+        raise typer.Exit(1) from None
+
+
+@contextmanager
+def opened(ctx: typer.Context, warehouse: Path, as_json: bool, text: str = "starting Spark…") -> Iterator[Desk]:
+    """Open the warehouse for one command."""
+    with failing(as_json):
+        refuse_other_folder(warehouse)
+        with working(text):
+            tables = openers(ctx).open(warehouse)
+        with tables:
+            yield Desk(tables, as_json)
+
+
+def refuse_other_folder(path: Path) -> None:
+    """A command must not turn the folder that somebody happens to stand in into a warehouse."""
+    fix = f"Create one with: penstock init {path}, or name another with -w or PENSTOCK_WAREHOUSE."
+    if not path.is_dir():
+        raise WarehouseUnusable(path=path, why="there is no such folder", fix=fix)
+    if not is_warehouse(path):
+        raise WarehouseUnusable(path=path, why="it is not a Penstock warehouse", fix=fix)
+
+
+def is_warehouse(path: Path) -> bool:
+    """True if the folder holds settings or a catalog of Penstock."""
+    return path.is_dir() and any(entry.name.lstrip("._").startswith("penstock") for entry in path.iterdir())

@@ -1,0 +1,69 @@
+"""`penstock history`: what refreshes really did, newest first."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from penstock.cli.desk import opened
+from penstock.cli.durations import moment, spoken
+from penstock.cli.options import HERE, AsJson, OptionalName, Warehouse
+
+
+def history(
+    ctx: typer.Context,
+    name: OptionalName = None,
+    limit: Annotated[int, typer.Option("-n", "--limit", min=1, help="Show at most this many.")] = 20,
+    warehouse: Warehouse = HERE,
+    as_json: AsJson = False,
+) -> None:
+    """Show the latest refreshes: what ran, why, and how long.
+
+    \b
+    Examples:
+      penstock history
+      penstock history revenue -n 5
+    """
+    with opened(ctx, warehouse, as_json, "reading the catalog…") as desk:
+        records = desk.tables.history(name, max_rows=limit)
+        if as_json:
+            desk.document(records)
+            return
+        if not records:
+            desk.print("nothing has been refreshed yet")
+            return
+        from penstock.cli.tables import table
+
+        columns = [
+            ("started (UTC)", "keep"),
+            ("name", ""),
+            ("action", "keep"),
+            ("status", "keep"),
+            ("+rows", "right"),
+            ("−rows", "right"),
+            ("took", "right"),
+            ("reason", ""),
+        ]
+        desk.print(
+            table(
+                columns,
+                (
+                    (
+                        moment(it.started_at),
+                        str(it.name),
+                        str(it.action),
+                        str(it.status),
+                        it.rows_inserted,
+                        it.rows_deleted,
+                        _took(it),
+                        it.error_message or it.reason or "",
+                    )
+                    for it in records
+                ),
+            )
+        )
+
+
+def _took(record: Any) -> str:
+    return spoken(record.ended_at - record.started_at) if record.ended_at is not None else "…"

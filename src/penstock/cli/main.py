@@ -1,0 +1,80 @@
+"""The `penstock` command: collects the commands and starts the one that was asked for."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from penstock import __version__
+from penstock.cli import (
+    alter,
+    audit,
+    create,
+    doctor,
+    drop,
+    explain,
+    graph,
+    history,
+    info,
+    init,
+    refresh,
+    repair,
+    sql,
+    status,
+    tick,
+)
+
+app = typer.Typer(
+    name="penstock",
+    no_args_is_help=True,
+    # Plain help: examples can be copied, and rich is not even imported for it.
+    rich_markup_mode=None,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Begin with: penstock init my-warehouse",
+)
+
+app.command("init")(init.init)
+app.command("sql")(sql.sql)
+app.command("doctor")(doctor.doctor)
+app.command("create")(create.create)
+app.command("alter")(alter.alter)
+app.command("drop")(drop.drop)
+app.command("refresh")(refresh.refresh)
+app.command("tick")(tick.tick)
+app.command("repair")(repair.repair)
+app.command("status")(status.status)
+app.command("history")(history.history)
+app.command("graph")(graph.graph)
+app.command("info")(info.info)
+app.command("explain")(explain.explain)
+app.command("audit")(audit.audit)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"penstock {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def penstock(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Stream tables for Apache Spark.
+
+    Write a query and a freshness target; Penstock keeps a Delta table equal to the query, computing only what changed.
+    """
+
+
+def main() -> None:
+    """Run the command line."""
+    app()
+
+
+if __name__ == "__main__":
+    main()

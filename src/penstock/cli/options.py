@@ -1,0 +1,70 @@
+"""The options that commands share, each described once."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Warehouse = Annotated[
+    Path,
+    typer.Option(
+        "-w",
+        "--warehouse",
+        metavar="PATH",
+        envvar="PENSTOCK_WAREHOUSE",
+        help="The warehouse folder.",
+        file_okay=False,
+    ),
+]
+HERE = Path(".")
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The stream table.", show_default=False)]
+
+OptionalName = Annotated[
+    str | None, typer.Argument(metavar="NAME", help="One stream table; all of them if left out.", show_default=False)
+]
+
+QueryFile = Annotated[
+    Path | None,
+    typer.Option(
+        "-f", "--file", metavar="FILE", help="A file with the query; - is standard input.", show_default=False
+    ),
+]
+
+Lag = Annotated[
+    str | None,
+    typer.Option("--lag", metavar="LAG", help="How old the rows may get: '30 seconds', '5m', … or DOWNSTREAM."),
+]
+
+Mode = Annotated[
+    str | None, typer.Option("--mode", metavar="MODE", help="AUTO, INCREMENTAL (never silently full) or FULL.")
+]
+
+
+def read_text(path: Path) -> str:
+    """The text of a file, or of standard input for `-`."""
+    if str(path) == "-":
+        return sys.stdin.read()
+    try:
+        return path.read_text("utf-8")
+    except OSError as error:
+        raise typer.BadParameter(f"cannot read {path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise typer.BadParameter(f"{path} is not UTF-8 text") from None
+
+
+def read_query(query: str | None, file: Path | None) -> str | None:
+    """The query given as an argument or as a file; both at once is a usage error."""
+    if query is not None and file is not None:
+        raise typer.BadParameter("give the query as an argument or with --file, not both")
+    return read_text(file) if file is not None else query
+
+
+def lag_value(lag: str) -> str | None:
+    """The lag for the API, where None is DOWNSTREAM."""
+    return None if lag.strip().upper() == "DOWNSTREAM" else lag

@@ -1,0 +1,147 @@
+"""`penstock sql`: run statements, ours and Spark's, from the command line, a file, a pipe or a prompt.
+
+The whole script is read before its first statement runs, so a misspelt stream table statement changes nothing.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from penstock.cli import failure
+from penstock.cli.desk import Desk, failing, opened
+from penstock.cli.options import HERE, AsJson, Warehouse, read_text
+
+_AFFECTED = "num_affected_rows"
+
+
+def sql(
+    ctx: typer.Context,
+    execute: Annotated[
+        str | None, typer.Option("-e", "--execute", metavar="SQL", help="Statements to run.", show_default=False)
+    ] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option("-f", "--file", metavar="FILE", help="A script to run; - is standard input.", show_default=False),
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", min=0, help="Show at most this many rows; 0 shows all.")] = 50,
+    warehouse: Warehouse = HERE,
+    as_json: AsJson = False,
+) -> None:
+    """Run SQL: stream table statements, and all of Spark's.
+
+    Without -e and -f, statements come from standard input, or from a prompt on a terminal.
+
+    \b
+    Examples:
+      penstock sql -e "SELECT * FROM revenue ORDER BY total DESC"
+      penstock sql -f setup.sql
+      echo "SHOW STREAM TABLES" | penstock sql
+      penstock sql
+    """
+    if execute is not None and file is not None:
+        raise typer.BadParameter("give -e or -f, not both")
+    if execute is None and file is None and sys.stdin.isatty():
+        if as_json:
+            raise typer.BadParameter("--json needs -e, -f or a pipe")
+        from penstock.cli.prompt import converse
+
+        with opened(ctx, warehouse, as_json) as desk:
+            converse(desk, limit)
+        return
+    script = execute if execute is not None else read_text(file or Path("-"))
+    with failing(as_json):
+        statements = read_script(script)
+    with opened(ctx, warehouse, as_json) as desk:
+        _run_all(desk, statements, limit)
+
+
+def read_script(script: str) -> list[str]:
+    """The statements of a script, after all of them have been checked."""
+    from penstock.lang import parse, split_script
+
+    parse(script)
+    complete, rest = split_script(script)
+    return [*complete, rest] if rest else complete
+
+
+def _run_all(desk: Desk, statements: list[str], limit: int) -> None:
+    results: list[dict[str, Any]] = []
+    for number, statement in enumerate(statements):
+        try:
+            if desk.as_json:
+                results.append(run(desk, statement, limit))
+            else:
+                if number:
+                    desk.print()
+                run_shown(desk, statement, limit)
+        except Exception as error:
+            if not desk.as_json:
+                raise
+            # What ran before the error has happened, so it is told too.
+            desk.document({"results": results, "error": failure.told(error)})
+            raise typer.Exit(1) from None
+    if desk.as_json:
+        desk.document({"results": results})
+
+
+def run(desk: Desk, statement: str, limit: int) -> dict[str, Any]:
+    """Run one statement and return its result; `more` is the number of rows beyond the limit."""
+    with desk.working(_summary(statement)) as progress:
+        result = desk.tables.sql(statement, progress=progress)
+        if result is None:
+            return {"kind": "ok", "columns": [], "rows": [], "more": 0, "message": None}
+        if hasattr(result, "collect"):
+            return _collected(result, limit)
+    rows = [tuple(row) for row in result.rows]
+    shown = rows[:limit] if limit else rows
+    return {
+        "kind": result.kind,
+        "columns": list(result.columns),
+        "rows": shown,
+        "more": len(rows) - len(shown),
+        "message": result.message,
+    }
+
+
+def _collected(frame: Any, limit: int) -> dict[str, Any]:
+    columns = list(frame.columns)
+    if not columns:
+        return {"kind": "ok", "columns": [], "rows": [], "more": 0, "message": None}
+    rows = [tuple(row) for row in (frame.limit(limit + 1) if limit else frame).collect()]
+    more = 0
+    if limit and len(rows) > limit:
+        rows = rows[:limit]
+        # The count costs a second run, and only when the answer is not known.
+        more = max(frame.count() - limit, 1)
+    return {"kind": "rows", "columns": columns, "rows": rows, "more": more, "message": None}
+
+
+def run_shown(desk: Desk, statement: str, limit: int) -> None:
+    """Run one statement and print its result for a person."""
+    from penstock.cli.tables import console, print_rows
+
+    result = run(desk, statement, limit)
+    columns, rows, more = result["columns"], result["rows"], result["more"]
+    if columns and columns[0] == _AFFECTED and len(rows) == 1:
+        desk.print(_count(rows[0][0], "row") + " affected")
+    elif columns:
+        print_rows(console(), columns, rows)
+        known = _count(len(rows), "row")
+        desk.print(f"{known}, and {more} more (--limit 0 shows all)" if more else known)
+    if result["message"]:
+        desk.print(str(result["message"]))
+    elif not columns:
+        desk.print("ok")
+
+
+def _count(number: Any, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _summary(statement: str) -> str:
+    line = " ".join(statement.split())
+    return line if len(line) <= 60 else line[:59] + "…"

@@ -1,0 +1,86 @@
+"""`penstock status`: every stream table in one line, with what is wrong with it below."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from penstock.cli.desk import opened
+from penstock.cli.durations import moment, spoken
+from penstock.cli.options import HERE, AsJson, OptionalName, Warehouse
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+
+def status(ctx: typer.Context, name: OptionalName = None, warehouse: Warehouse = HERE, as_json: AsJson = False) -> None:
+    """Show how fresh every stream table is.
+
+    \b
+    Examples:
+      penstock status
+      penstock status --json
+    """
+    with opened(ctx, warehouse, as_json, "reading the catalog…") as desk:
+        rows = desk.tables.status()
+        if name is not None:
+            rows = one_of(rows, name)
+        if as_json:
+            desk.document(rows)
+            return
+        if not rows:
+            desk.print("there are no stream tables yet; create one with: penstock create NAME QUERY")
+            return
+        desk.print(status_table(rows))
+        for row in rows:
+            if row.last_error:
+                desk.print(f"{row.name}: {row.errors} errors in a row, the last: {row.last_error}")
+
+
+def status_table(rows: Sequence[Any]) -> Table:
+    """The overview; a broken promise is red."""
+    from rich.text import Text
+
+    from penstock.cli.tables import table
+
+    titles = ("name", "status", "mode", "lag", "target", "last refresh (UTC)")
+    return table(
+        list(zip(titles, ("", "keep", "", "right", "right", "keep"), strict=True)),
+        (
+            (
+                str(row.name),
+                str(row.status),
+                _mode(row),
+                Text(spoken(row.current_lag), style="red" if row.lag_exceeded else ""),
+                _target(row),
+                moment(row.last_refresh),
+            )
+            for row in rows
+        ),
+    )
+
+
+def one_of(rows: Sequence[Any], name: str) -> list[Any]:
+    """The row of that name, or the error that there is none."""
+    from penstock.errors import StreamTableNotFound
+    from penstock.names import TableName
+
+    wanted = TableName.parse(name)
+    found = [row for row in rows if TableName.parse(str(row.name)) == wanted]
+    if not found:
+        known = ", ".join(str(row.name) for row in rows)
+        raise StreamTableNotFound(name=wanted, nearest=f"There are: {known}." if known else "There are none yet.")
+    return found
+
+
+def _mode(row: Any) -> str:
+    asked, really = str(row.refresh_mode), row.effective_mode
+    return asked if really is None or str(really) == asked else f"{asked} → {really}"
+
+
+def _target(row: Any) -> str:
+    if row.target_lag is not None:
+        return spoken(row.target_lag)
+    return "DOWNSTREAM" if row.effective_lag is None else f"↓ {spoken(row.effective_lag)}"

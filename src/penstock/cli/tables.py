@@ -1,0 +1,114 @@
+"""Rows as tables that fit 100 columns, plain text when they go into a pipe.
+
+Text from the user's data is never read as markup. A result too wide for a table is shown one record at a time: every
+value stays readable, and nothing is cut without a sign.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, TextIO
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+WIDTH = 100
+_NARROWEST = 6
+_STYLES = {
+    "ACTIVE": "green",
+    "COMPLETED": "green",
+    "INCREMENTAL": "green",
+    "FULL": "yellow",
+    "REINITIALIZE": "yellow",
+    "INITIALIZING": "yellow",
+    "SUSPENDED": "yellow",
+    "SKIPPED": "yellow",
+    "SKIP": "yellow",
+    "ERROR": "red",
+    "FAILED": "red",
+    "NO_DATA": "dim",
+}
+
+
+def console(stream: TextIO | None = None) -> Console:
+    """A console on stdout (or `stream`) that is as wide as the terminal, but never wider than a page."""
+    out = Console(file=stream or sys.stdout, markup=False, highlight=False, emoji=False, soft_wrap=False)
+    out.width = min(out.width, WIDTH) if out.is_terminal else WIDTH
+    return out
+
+
+def table(columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[Any]]) -> Table:
+    """A table; a column is a title and a manner: `right`, `keep` (never broken over lines) or nothing."""
+    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
+    for title, manner in columns:
+        drawn.add_column(
+            title,
+            justify="right" if manner == "right" else "left",
+            no_wrap=manner in {"right", "keep"},
+            overflow="fold",
+        )
+    for row in rows:
+        drawn.add_row(*(cell(value) for value in row))
+    return drawn
+
+
+def cell(value: Any) -> Text:
+    """One value; words with a meaning of their own have a colour."""
+    if value is None:
+        return Text("NULL", style="dim")
+    if isinstance(value, Text):
+        return value
+    text = shown(value)
+    return Text(text, style=_STYLES.get(text, ""))
+
+
+def shown(value: Any) -> str:
+    """A value as text: as SQL would print it rather than as Python would."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, datetime):
+        return value.isoformat(sep=" ")
+    if isinstance(value, bytes | bytearray):
+        return value.hex().upper()
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{shown(key)}: {shown(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(shown(item) for item in value) + "]"
+    return str(value)
+
+
+def print_rows(out: Console, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """A result set, as a table if it fits, else record by record."""
+    widths = [
+        max([len(name), *(len(shown(row[at])) for row in rows)], default=len(name)) for at, name in enumerate(columns)
+    ]
+    if sum(widths) + 2 * len(widths) <= out.width or len(widths) * (_NARROWEST + 2) <= out.width // 2:
+        right = [_is_numeric(row[at] for row in rows) for at in range(len(columns))]
+        out.print(table([(name, "right" if right[at] else "") for at, name in enumerate(columns)], rows))
+        return
+    label = min(max(map(len, columns)), out.width // 3)
+    for number, row in enumerate(rows, start=1):
+        out.rule(f"row {number}", align="left", style="dim", characters="─" if out.encoding.startswith("utf") else "-")
+        print_fields(out, list(zip(columns, row, strict=True)), label)
+
+
+def print_fields(out: Console, fields: Sequence[tuple[str, Any]], label: int | None = None) -> None:
+    """Names and values below each other, long values folded under themselves."""
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="bold", no_wrap=True, width=label, overflow="ellipsis")
+    grid.add_column(overflow="fold")
+    for name, value in fields:
+        grid.add_row(Text(name), cell(value))
+    out.print(grid)
+
+
+def _is_numeric(values: Iterable[Any]) -> bool:
+    given = [value for value in values if value is not None]
+    return bool(given) and all(isinstance(value, int | float | Decimal) and value is not True for value in given)
