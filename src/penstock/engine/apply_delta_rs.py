@@ -2,9 +2,9 @@
 
 Three rules hold for every write here. Statistics and dictionaries are written only for columns of types whose bounds
 are right in delta-rs (it leaves NaN out of them, writes decimals as doubles, and a dictionary makes readers miss -0.0);
-nested fields cannot be named one by one, so off is the default and the safe columns are switched on. A merge sets columns
-from `s.` only: arithmetic there wraps silently. The commit is made on the pinned handle and never retried, so a table
-that moved since is a conflict.
+nested fields cannot be named one by one, so off is the default and the safe columns are switched on. A merge sets
+columns from `s.` only: arithmetic there wraps silently. The commit is made on the pinned handle and never retried, so a
+table that moved since is a conflict.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@
 
 A transaction does not make delta-rs idempotent (it commits a repeat happily), and Spark does not look at the pinned
 version at all: it skips numbers it has seen and otherwise commits on top of whatever is newest. So a worker that slept
-through a takeover is stopped by the version in delta-rs and by the number in Spark. What Spark cannot refuse is a commit
-on top of a foreign one, which has no number of ours: that is found out afterwards, see `commit`.
+through a takeover is stopped by the version in delta-rs and by the number in Spark. What Spark cannot refuse is a
+commit on top of a foreign one, which has no number of ours: that is found out afterwards, see `commit`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,17 @@ import pyarrow as pa
 from penstock.engine import apply_delta_rs
 from penstock.engine.apply import Applier, Change
 from penstock.engine.commit_record import CommitRecord, record_in
-from penstock.engine.storage import ID_KEY, Pin, Storage, commit_info, layout_of, moves_data, read_commit, translated
+from penstock.engine.storage import (
+    ID_KEY,
+    Pin,
+    Storage,
+    commit_info,
+    hides_timestamp_ntz,
+    layout_of,
+    moves_data,
+    read_commit,
+    translated,
+)
 from penstock.errors import CommitConflict, InternalError, StorageError
 
 if TYPE_CHECKING:
@@ -59,7 +69,8 @@ def commit(
     """
     started = time.perf_counter()
     record = _fenced(storage, pin, record, transaction_number)
-    chosen: Applier = "spark" if pin.not_fast else applier
+    needs_spark = pin.not_fast or (schema_json is not None and _brings_hidden_feature(pin, schema_json))
+    chosen: Applier = "spark" if needs_spark else applier
     if chosen == "delta-rs":
         rows = change.rows if isinstance(change.rows, pa.Table) else change.rows.toArrow()
         with translated(storage.path):
@@ -127,6 +138,11 @@ def _fenced(storage: Storage, pin: Pin, record: CommitRecord, number: int) -> Co
     if number != pin.next_transaction:
         raise InternalError(why=f"transaction {number} does not follow {pin.transaction}")
     return replace(record, base_version=pin.version)
+
+
+def _brings_hidden_feature(pin: Pin, schema_json: str) -> bool:
+    declared = pin.handle.protocol().writer_features or ()
+    return hides_timestamp_ntz(schema_json) and "timestampNtz" not in declared
 
 
 def _landed_by_delta_rs(storage: Storage, pin: Pin) -> int:

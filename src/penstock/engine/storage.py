@@ -15,13 +15,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from deltalake import CommitProperties, DeltaTable, Schema
+from deltalake import CommitProperties, DeltaTable, Schema, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError, DeltaProtocolError, TableNotFoundError
 
 from penstock.engine.commit_record import USER_METADATA, CommitRecord, record_in
 from penstock.engine.log_storage import local_path, log_storage
-from penstock.engine.storage_schema import Fields, fields_of, holds, nullable, same_columns
+from penstock.engine.storage_schema import (
+    Fields,
+    arrow_schema,
+    fields_of,
+    holds,
+    nullable,
+    only_in_maps,
+    same_columns,
+)
 from penstock.errors import CommitConflict, InternalError, StorageError, StorageMissing, TableExists
+from penstock.names import HIDDEN
 
 ID_KEY = "penstock.id"
 """Configuration key of the stream table's id, which is also the app id of its transactions."""
@@ -106,7 +115,7 @@ class Storage:
 
     @classmethod
     def create(cls, path: str | Path, layout: Layout, configuration: dict[str, str]) -> Storage:
-        """Create the table, empty, at version 0; TableExists if there is one.
+        """Create the table, empty; TableExists if there is one.
 
         `configuration` must hold `penstock.id`; nullability in the layout's schema is dropped.
         """
@@ -119,12 +128,10 @@ class Storage:
                 raise TableExists(name=where, kind="Delta table")
             if "://" not in where:
                 Path(where).mkdir(parents=True, exist_ok=True)
-            handle = DeltaTable.create(
-                where,
-                Schema.from_json(nullable(layout.schema_json)),
-                configuration=properties,
-                raise_if_key_not_exists=False,
-            )
+            if hides_timestamp_ntz(layout.schema_json):
+                handle = _created_in_two_steps(where, layout.schema_json, properties)
+            else:
+                handle = _created(where, nullable(layout.schema_json), properties)
         return cls(where, handle)
 
     @classmethod
@@ -159,10 +166,7 @@ class Storage:
     def set_configuration(self, changes: dict[str, str]) -> None:
         """Set table properties, in a commit of its own that carries no record."""
         handle = _opened(self.path)
-        note = CommitProperties(
-            custom_metadata={USER_METADATA: json.dumps({_CONFIGURATION_NOTE: self.stream_table_id})},
-            max_commit_retries=0,
-        )
+        note = _configuration_note(self.stream_table_id)
         with translated(self.path):
             handle.alter.set_table_properties(changes, raise_if_not_exists=False, commit_properties=note)
 
@@ -232,6 +236,12 @@ def moves_data(actions: list[dict[str, Any]]) -> bool:
         for action in actions
         for kind, body in action.items()
     )
+
+
+def hides_timestamp_ntz(schema_json: str) -> bool:
+    """True if timestamps without zone occur inside maps only, where delta-rs forgets to declare their table feature."""
+    kinds = [kind for kind in fields_of(schema_json).values() if holds(kind, "timestamp_ntz")]
+    return bool(kinds) and all(only_in_maps(kind, "timestamp_ntz") for kind in kinds)
 
 
 def not_writable_by_delta_rs(handle: DeltaTable) -> str | None:
@@ -310,6 +320,32 @@ def _judge(found: _Found, version: int, actions: list[dict[str, Any]], stream_ta
     else:
         found.foreign.append(Foreign(version, operation))
         found.schema_touched = found.schema_touched or any("metaData" in action for action in actions)
+
+
+def _created(where: str, schema_json: str, properties: dict[str, str]) -> DeltaTable:
+    schema = Schema.from_json(schema_json)
+    return DeltaTable.create(where, schema, configuration=properties, raise_if_key_not_exists=False)
+
+
+def _created_in_two_steps(where: str, schema_json: str, properties: dict[str, str]) -> DeltaTable:
+    """Create with a plain column of the type, which brings the feature in, and take that column away again."""
+    wanted = json.loads(nullable(schema_json))
+    stand_in = {"name": f"{HIDDEN}stand_in", "type": "timestamp_ntz", "nullable": True, "metadata": {}}
+    handle = _created(where, json.dumps({**wanted, "fields": [*wanted["fields"], stand_in]}), properties)
+    write_deltalake(
+        handle,
+        arrow_schema(schema_json).empty_table(),
+        mode="overwrite",
+        schema_mode="overwrite",
+        commit_properties=_configuration_note(properties[ID_KEY]),
+    )
+    return handle
+
+
+def _configuration_note(stream_table_id: str) -> CommitProperties:
+    return CommitProperties(
+        custom_metadata={USER_METADATA: json.dumps({_CONFIGURATION_NOTE: stream_table_id})}, max_commit_retries=0
+    )
 
 
 def _is_configuration_note(info: dict[str, Any], stream_table_id: str) -> bool:

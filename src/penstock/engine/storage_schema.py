@@ -1,8 +1,8 @@
 """Columns of a stored table: from Delta's schema JSON to Arrow, and rows brought to exactly that form.
 
 delta-rs casts silently in a merge (it rounds decimals, and moves timestamps between zone and no zone), so nothing
-reaches a writer before `conform` has compared it with the table. Only casts that cannot lose a bit are made: view and large
-strings and binaries, dictionaries, timestamp units, the zone label of an instant, columns of type null.
+reaches a writer before `conform` has compared it with the table. Only casts that cannot lose a bit are made: view and
+large strings and binaries, dictionaries, timestamp units, the zone label of an instant, columns of type null.
 """
 
 from __future__ import annotations
@@ -70,6 +70,19 @@ def holds(delta_type: Any, name: str) -> bool:
     parts = [field["type"] for field in delta_type.get("fields", ())]
     parts += [delta_type[part] for part in ("elementType", "keyType", "valueType") if part in delta_type]
     return delta_type["type"] == name or any(holds(part, name) for part in parts)
+
+
+def only_in_maps(delta_type: Any, name: str) -> bool:
+    """True if the type has `name` inside, but nowhere except inside maps."""
+    if not isinstance(delta_type, dict):
+        return False
+    match delta_type["type"]:
+        case "map":
+            return holds(delta_type, name)
+        case "array":
+            return only_in_maps(delta_type["elementType"], name)
+    inside = [field["type"] for field in delta_type["fields"] if holds(field["type"], name)]
+    return bool(inside) and all(only_in_maps(kind, name) for kind in inside)
 
 
 def nullable(schema_json: str) -> str:
