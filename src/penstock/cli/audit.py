@@ -44,7 +44,7 @@ def _tell(desk: Desk, report: Any) -> None:
     if report.exact:
         desk.print(f"{report.name}: exact ({spoken(report.seconds)})")
         return
-    missing, extra = report.missing_rows, report.extra_rows
-    desk.print(f"{report.name}: NOT EXACT, {missing} rows missing, {extra} rows too many ({spoken(report.seconds)})")
+    rows = f"missing rows: {report.missing_rows}, rows too many: {report.extra_rows}"
+    desk.print(f"{report.name}: NOT EXACT, {rows} ({spoken(report.seconds)})")
     for sample in report.samples or ():
         desk.print(f"  {sample}")

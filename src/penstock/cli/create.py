@@ -69,4 +69,4 @@ def create(
         reason = getattr(made, "reason", None)
         effective = getattr(made, "effective_mode", None)
         if effective:
-            desk.print(f"  refreshed {effective}" + (f": {reason}" if reason else ""))
+            desk.print(f"  maintained {effective}" + (f": {reason}" if reason else ""))

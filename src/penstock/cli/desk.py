@@ -18,6 +18,7 @@ import typer
 from penstock.cli import failure
 from penstock.cli.spinner import Reporter, working
 from penstock.errors import WarehouseUnusable
+from penstock.settings import FILE_NAME
 
 
 def _open(path: Path) -> Any:
@@ -108,4 +109,6 @@ def refuse_other_folder(path: Path) -> None:
 
 def is_warehouse(path: Path) -> bool:
     """True if the folder holds settings or a catalog of Penstock."""
-    return path.is_dir() and any(entry.name.lstrip("._").startswith("penstock") for entry in path.iterdir())
+    from penstock.engine.doctor import CATALOG_FILE
+
+    return (path / FILE_NAME).is_file() or (path / CATALOG_FILE).is_file()

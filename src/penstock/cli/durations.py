@@ -11,7 +11,7 @@ def spoken(duration: timedelta | float | str | None, missing: str = "–") -> st
     """A duration in its two largest units.
 
     >>> spoken(0.2134), spoken(12), spoken(timedelta(minutes=1, seconds=30)), spoken(90000), spoken(None)
-    ('0.21 s', '12 s', '1 m 30 s', '1 d 1 h', '–')
+    ('213 ms', '12 s', '1 m 30 s', '1 d 1 h', '–')
     """
     if duration is None:
         return missing
@@ -20,6 +20,8 @@ def spoken(duration: timedelta | float | str | None, missing: str = "–") -> st
     seconds = duration.total_seconds() if isinstance(duration, timedelta) else float(duration)
     if seconds < 0:
         return "-" + spoken(-seconds)
+    if 0 < seconds < 1:
+        return f"{max(1, round(seconds * 1000))} ms"
     if seconds < 10:
         return f"{seconds:.2f}".rstrip("0").rstrip(".") + " s"
     rest = round(seconds)

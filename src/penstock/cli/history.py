@@ -35,34 +35,29 @@ def history(
             return
         from penstock.cli.tables import table
 
-        columns = [
-            ("started (UTC)", "keep"),
-            ("name", ""),
-            ("action", "keep"),
-            ("status", "keep"),
-            ("+rows", "right"),
-            ("−rows", "right"),
-            ("took", "right"),
-            ("reason", ""),
-        ]
-        desk.print(
-            table(
-                columns,
-                (
-                    (
-                        moment(it.started_at),
-                        str(it.name),
-                        str(it.action),
-                        str(it.status),
-                        it.rows_inserted,
-                        it.rows_deleted,
-                        _took(it),
-                        it.error_message or it.reason or "",
-                    )
-                    for it in records
-                ),
+        titles = ["started (UTC)", "name", "action", "+rows", "−rows", "took", "reason"]
+        manners = ["keep", "", "keep", "right", "right", "right", ""]
+        lines = [
+            (
+                moment(it.started_at),
+                str(it.name),
+                _action(it),
+                it.rows_inserted,
+                it.rows_deleted,
+                _took(it),
+                it.error_message or it.reason or "",
             )
-        )
+            for it in records
+        ]
+        desk.print(table(list(zip(titles, manners, strict=True)), lines))
+
+
+def _action(record: Any) -> Any:
+    """What ran, and how it ended if it did not end well."""
+    from penstock.cli.tables import cell
+
+    ended = str(record.status)
+    return cell(str(record.action)) if ended == "COMPLETED" else cell(ended).append(f" {record.action}")
 
 
 def _took(record: Any) -> str:

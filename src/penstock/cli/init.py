@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -57,8 +58,11 @@ def settings_text() -> str:
 
 
 def _tell(path: Path, existed: bool) -> None:
-    typer.secho(f"{path} was a warehouse already" if existed else f"{path} is a warehouse now", fg="green")
-    where = "" if path.resolve() == Path.cwd().resolve() else f" -w {path}"
+    where = "" if path.resolve() == Path.cwd().resolve() else f" -w {shlex.quote(str(path))}"
+    if existed:
+        typer.echo(f"{path} was a warehouse already; look at it with: penstock status{where}")
+        return
+    typer.secho(f"{path} is a warehouse now", fg="green")
     typer.echo(
         f"""
 What to type next:
@@ -68,5 +72,5 @@ What to type next:
   penstock sql{where} -e "INSERT INTO orders VALUES (1, 'north', 10.00)"
   penstock refresh{where} revenue
   penstock sql{where} -e "SELECT * FROM revenue"
-"""
+""".rstrip()
     )

@@ -44,7 +44,7 @@ def console(stream: TextIO | None = None) -> Console:
 
 def table(columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[Any]]) -> Table:
     """A table; a column is a title and a manner: `right`, `keep` (never broken over lines) or nothing."""
-    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
+    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True, header_style="bold", show_edge=False)
     for title, manner in columns:
         drawn.add_column(
             title,
@@ -110,5 +110,5 @@ def print_fields(out: Console, fields: Sequence[tuple[str, Any]], label: int | N
 
 
 def _is_numeric(values: Iterable[Any]) -> bool:
-    given = [value for value in values if value is not None]
-    return bool(given) and all(isinstance(value, int | float | Decimal) and value is not True for value in given)
+    kinds = {type(value) for value in values if value is not None}
+    return bool(kinds) and kinds <= {int, float, Decimal}

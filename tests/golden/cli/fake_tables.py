@@ -1,0 +1,276 @@
+"""A `StreamTables` that remembers what it was asked and answers from memory: the API as the CLI sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from penstock.catalog.model import Action, RefreshRecord, RefreshStatus
+from penstock.cli.desk import Openers
+from penstock.errors import HasConsumers, QueryInvalid, StreamTableNotFound
+
+NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+
+
+@dataclass
+class StatementResult:
+    kind: str
+    columns: list[str] = field(default_factory=list)
+    rows: list[tuple[Any, ...]] = field(default_factory=list)
+    message: str | None = None
+
+
+class Frame:
+    """What the CLI uses of a DataFrame."""
+
+    def __init__(self, columns: list[str], rows: list[tuple[Any, ...]]) -> None:
+        self.columns = columns
+        self._rows = rows
+
+    def limit(self, count: int) -> Frame:
+        return Frame(self.columns, self._rows[:count])
+
+    def collect(self) -> list[tuple[Any, ...]]:
+        return self._rows
+
+    def count(self) -> int:
+        return len(self._rows)
+
+
+@dataclass
+class RefreshResult:
+    name: str
+    action: str
+    reason: str | None = None
+    rows_inserted: int = 0
+    rows_deleted: int = 0
+    frontier: dict[str, int] = field(default_factory=dict)
+    data_timestamp: datetime | None = NOON
+    timings: dict[str, float] = field(default_factory=dict)
+    version: int | None = None
+    seconds: float = 0.0
+    upstream: list[RefreshResult] = field(default_factory=list)
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass
+class StatusRow:
+    name: str
+    status: str = "ACTIVE"
+    refresh_mode: str = "AUTO"
+    effective_mode: str | None = "INCREMENTAL"
+    reason: str | None = None
+    target_lag: timedelta | None = timedelta(minutes=1)
+    effective_lag: timedelta | None = timedelta(minutes=1)
+    current_lag: timedelta | None = timedelta(seconds=24)
+    lag_exceeded: bool = False
+    last_refresh: datetime | None = NOON
+    data_timestamp: datetime | None = NOON
+    errors: int = 0
+    last_error: str | None = None
+
+
+@dataclass
+class AuditReport:
+    name: str
+    exact: bool
+    missing_rows: int = 0
+    extra_rows: int = 0
+    samples: list[str] = field(default_factory=list)
+    frontier: dict[str, int] = field(default_factory=lambda: {"orders": 7})
+    seconds: float = 1.25
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass
+class RepairReport:
+    lines: list[str]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"lines": self.lines}
+
+
+@dataclass
+class Check:
+    name: str
+    ok: bool
+    found: str
+    advice: str = ""
+
+
+@dataclass
+class Made:
+    name: str
+    effective_mode: str = "INCREMENTAL"
+    reason: str | None = None
+
+
+class Explanation:
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+    def text(self) -> str:
+        return f"{self.what}\nINCREMENTAL: every operator has a local rule\n  aggregate  ok\n  scan orders  ok\n"
+
+    def to_json(self) -> dict[str, Any]:
+        return {"what": self.what, "mode": "INCREMENTAL"}
+
+
+class Graph:
+    def edges(self) -> list[tuple[str, str, str]]:
+        return [("default.revenue", "default.orders", "TABLE"), ("default.top", "default.revenue", "STREAM_TABLE")]
+
+    def text(self) -> str:
+        return "default.orders\n└─ default.revenue\n   └─ default.top\n"
+
+    def dot(self) -> str:
+        return 'digraph {\n  "default.orders" -> "default.revenue"\n}\n'
+
+
+class FakeTables:
+    """Answers by what is asked; `calls` holds method, arguments and keywords (without `progress`)."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
+        self.closed = False
+
+    def __enter__(self) -> FakeTables:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.closed = True
+
+    def __getattr__(self, method: str) -> Callable[..., Any]:
+        answer = getattr(type(self), f"_{method}")
+
+        def call(*arguments: Any, progress: Any = None, **keywords: Any) -> Any:
+            self.calls.append((method, arguments, keywords))
+            if progress is not None:
+                progress("working")
+            return answer(self, *arguments, **keywords)
+
+        return call
+
+    def _sql(self, text: str) -> StatementResult | Frame | None:
+        if "FROM revenue" in text:
+            return Frame(
+                ["region", "total", "share", "since", "odd"],
+                [
+                    ("north", Decimal("1234.50"), 0.25, datetime(2026, 1, 2, 3, 4, 5), None),
+                    ("[red]south[/red]", Decimal("7.00"), float("nan"), None, True),
+                ],
+            )
+        if "FROM many" in text:
+            return Frame(["n"], [(n,) for n in range(120)])
+        if "FROM wide" in text:
+            return Frame([f"a_rather_long_column_{n}" for n in range(9)], [tuple(range(9)), ("long " * 30, *range(8))])
+        if text.startswith("INSERT"):
+            return Frame(["num_affected_rows", "num_inserted_rows"], [(3, 3)])
+        if text.startswith("SHOW STREAM TABLES"):
+            return StatementResult("show", ["name", "status"], [("default.revenue", "ACTIVE")])
+        if text.startswith("DROP STREAM TABLE"):
+            return StatementResult("drop", message="dropped default.revenue")
+        if "missing" in text:
+            raise QueryInvalid(why="table or view `missing` cannot be found", fix="Check the name.")
+        if "bug" in text:
+            raise KeyError("lost")
+        return Frame([], [])
+
+    def _create_stream_table(self, name: str, query: str, **options: Any) -> Made:
+        return Made(name, "FULL", "NOT_DETERMINISTIC: rand()") if "rand" in query else Made(name)
+
+    def _alter_stream_table(self, name: str, **changes: Any) -> None: ...
+
+    def _drop_stream_table(self, name: str, if_exists: bool = False, cascade: bool = False) -> list[str]:
+        if name == "revenue" and not cascade:
+            raise HasConsumers(name="default.revenue", consumers="default.top")
+        if name == "nothing" and if_exists:
+            return []
+        return ["default.top", "default.revenue"] if cascade else [f"default.{name}"]
+
+    def _refresh(self, name: str) -> RefreshResult:
+        if name == "nothing":
+            raise StreamTableNotFound(name="default.nothing", nearest="There are: default.revenue.")
+        if name == "idle":
+            return RefreshResult("default.idle", "NO_DATA", "no source moved", seconds=0.004)
+        upstream = RefreshResult("default.revenue", "INCREMENTAL", None, 2, 1, version=8, seconds=0.18)
+        timings = {"pin": 0.01, "delta": 0.14, "apply": 0.05}
+        return RefreshResult(
+            f"default.{name}", "FULL", "WHOLE_INPUT: window without PARTITION BY", 10, 10, {"orders": 7},
+            timings=timings, version=3, seconds=0.2134, upstream=[upstream] if name == "top" else [],
+        )  # fmt: skip
+
+    def _status(self) -> list[StatusRow]:
+        return [
+            StatusRow("default.revenue"),
+            StatusRow("default.top", target_lag=None, effective_lag=timedelta(minutes=5), effective_mode="FULL"),
+            StatusRow(
+                "sales.a_stream_table_with_a_rather_long_name", "SUSPENDED", "INCREMENTAL", errors=3,
+                current_lag=timedelta(days=1, hours=2), lag_exceeded=True, last_error="[QUERY_FAILED] division by zero",
+            ),
+            StatusRow("default.unread", "INITIALIZING", "FULL", None, None, None, None, None, last_refresh=None),
+        ]  # fmt: skip
+
+    def _history(self, name: str | None = None, max_rows: int = 20) -> list[RefreshRecord]:
+        def record(
+            number: int, action: Action, status: RefreshStatus, took: float | None, **more: Any
+        ) -> RefreshRecord:
+            ended = None if took is None else NOON + timedelta(seconds=took)
+            return RefreshRecord(
+                refresh_id=f"r{number}", stream_table_id=1, name=name or "default.revenue", action=action,
+                status=status, started_at=NOON, ended_at=ended, **more,
+            )  # fmt: skip
+
+        return [
+            record(4, Action.INCREMENTAL, RefreshStatus.RUNNING, None),
+            record(3, Action.INCREMENTAL, RefreshStatus.COMPLETED, 0.21, rows_inserted=12, rows_deleted=3),
+            record(2, Action.FULL, RefreshStatus.FAILED, 95, error_message="[QUERY_FAILED] division by zero in row 7"),
+            record(1, Action.REINITIALIZE, RefreshStatus.COMPLETED, 4, rows_inserted=1000, reason="initial fill"),
+        ][:max_rows]
+
+    def _graph(self) -> Graph:
+        return Graph()
+
+    def _info(self, name: str | None = None) -> list[dict[str, Any]]:
+        return [
+            {
+                "name": name or "default.revenue",
+                "query": "SELECT region, sum(amount) AS total FROM orders WHERE amount > 0 AND region <> '' GROUP BY region",
+                "target_lag": timedelta(minutes=1),
+                "data_timestamp": NOON,
+                "key": ["region"],
+                "last_error": None,
+            }
+        ]
+
+    def _explain(self, what: str) -> Explanation:
+        return Explanation(what)
+
+    def _audit(self, name: str) -> AuditReport:
+        if name == "damaged":
+            return AuditReport("default.damaged", False, 1, 2, ["missing (north, 3)", "extra (south, 4) × 2"])
+        return AuditReport(f"default.{name}", True)
+
+    def _tick(self, now: datetime | None = None) -> list[RefreshResult]:
+        return [self._refresh("idle"), self._refresh("top")] if now is None else []
+
+    def _repair(self) -> RepairReport:
+        return RepairReport(["default.revenue: catalog entry rebuilt from its table", "1 interrupted refresh closed"])
+
+
+def fake_openers(tables: FakeTables, *, healthy: bool = True) -> Openers:
+    def diagnose(warehouse: Path, deep: bool) -> list[Check]:
+        jars = Check(
+            "delta jars", healthy, "4.4.0" if healthy else "none", "Run penstock doctor --deep with a network."
+        )
+        return [Check("java", True, "17.0.15"), jars]
+
+    return Openers(open=lambda path: tables, diagnose=diagnose)

@@ -1,0 +1,233 @@
+"""Commands ask the API for the right thing, end with the right code, and never mix JSON with anything else."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from fake_tables import NOON, FakeTables, fake_openers
+from typer.testing import CliRunner, Result
+
+from penstock.cli import prompt
+from penstock.cli.desk import Desk
+from penstock.cli.main import app
+from penstock.settings import Settings
+
+COMMANDS = [
+    "init", "sql", "create", "alter", "drop", "refresh", "status", "history", "graph", "info", "explain", "audit",
+    "doctor", "repair", "tick",
+]  # fmt: skip
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> Path:
+    (tmp_path / "penstock.toml").touch()
+    return tmp_path
+
+
+def run(tables: FakeTables, *arguments: str, stdin: str | None = None, env: dict[str, str] | None = None) -> Result:
+    return CliRunner().invoke(app, arguments, obj=fake_openers(tables), input=stdin, env=env)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_examples_and_json(command: str) -> None:
+    text = run(FakeTables(), command, "--help").stdout
+    assert f"Examples:\n    penstock {command}" in text or f"    penstock {command}" in text
+    assert "--json" in text
+
+
+def test_every_command_is_listed() -> None:
+    text = run(FakeTables(), "--help").stdout
+    assert all(f"\n  {command} " in text for command in COMMANDS)
+
+
+def test_help_does_not_load_spark() -> None:
+    code = "import sys; from penstock.cli.main import app; app(['create', '--help'], standalone_mode=False)\n"
+    code += "sys.exit(any(name.split('.')[0] in {'pyspark', 'deltalake', 'pyarrow', 'pandas'} for name in sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
+
+
+def test_create_passes_everything_on(warehouse: Path) -> None:
+    tables = FakeTables()
+    arguments = ["--lag", "5m", "--mode", "full", "--key", "a", "--key", "b", "--on-schedule", "--or-replace"]
+    result = run(tables, "create", "s.r", "SELECT 1 AS a;", *arguments, "-w", str(warehouse))
+    assert result.exit_code == 0
+    options = {
+        "target_lag": "5m",
+        "refresh_mode": "FULL",
+        "initialize": False,
+        "key": ("a", "b"),
+        "or_replace": True,
+        "if_not_exists": False,
+    }
+    assert tables.calls == [("create_stream_table", ("s.r", "SELECT 1 AS a"), options)]
+    assert tables.closed
+
+
+def test_create_reads_its_query_from_a_file_or_a_pipe(warehouse: Path) -> None:
+    tables = FakeTables()
+    script = warehouse / "q.sql"
+    script.write_text("SELECT 1 AS a -- one\n")
+    assert run(tables, "create", "r", "-f", str(script), "-w", str(warehouse)).exit_code == 0
+    assert run(tables, "create", "r", "-f", "-", "-w", str(warehouse), stdin="SELECT 2 AS a").exit_code == 0
+    assert [call[1][1] for call in tables.calls] == ["SELECT 1 AS a", "SELECT 2 AS a"]
+    assert run(tables, "create", "r", "-f", str(warehouse / "none.sql"), "-w", str(warehouse)).exit_code == 2
+
+
+def test_downstream_is_no_lag_of_its_own(warehouse: Path) -> None:
+    tables = FakeTables()
+    run(tables, "create", "r", "SELECT 1 AS a", "--lag", "downstream", "-w", str(warehouse))
+    run(tables, "alter", "r", "--lag", "DOWNSTREAM", "-w", str(warehouse))
+    assert tables.calls[0][2]["target_lag"] is None
+    assert tables.calls[1] == ("alter_stream_table", ("r",), {"target_lag": None})
+
+
+def test_alter_names_only_what_changes(warehouse: Path) -> None:
+    tables = FakeTables()
+    run(tables, "alter", "r", "--resume", "-w", str(warehouse))
+    assert tables.calls == [("alter_stream_table", ("r",), {"status": "ACTIVE"})]
+
+
+def test_the_warehouse_may_come_from_the_environment(warehouse: Path) -> None:
+    result = run(FakeTables(), "status", "--json", env={"PENSTOCK_WAREHOUSE": str(warehouse)})
+    assert result.exit_code == 0
+
+
+def test_a_folder_that_is_no_warehouse_is_left_alone(tmp_path: Path) -> None:
+    tables = FakeTables()
+    result = run(tables, "sql", "-e", "SELECT 1", "-w", str(tmp_path))
+    assert result.exit_code == 1
+    assert "penstock init" in result.stderr
+    assert not tables.calls
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["sql", "-e", "SELECT * FROM revenue"],
+        ["sql", "-e", "SELECT * FROM missing"],
+        ["sql", "-e", "CREATE STREAM TABLE"],
+        ["create", "r", "SELECT 1 AS a"],
+        ["create", "r", "DROP TABLE t"],
+        ["alter", "r", "--suspend"],
+        ["drop", "revenue"],
+        ["drop", "other"],
+        ["refresh", "top"],
+        ["refresh", "nothing"],
+        ["status"],
+        ["history"],
+        ["graph"],
+        ["info"],
+        ["explain", "revenue"],
+        ["audit", "damaged"],
+        ["doctor"],
+        ["repair"],
+        ["tick"],
+    ],
+    ids=" ".join,
+)
+def test_json_is_one_document_and_nothing_else(warehouse: Path, arguments: list[str]) -> None:
+    result = run(FakeTables(), *arguments, "--json", "-w", str(warehouse))
+    json.loads(result.stdout)
+    assert result.stderr == ""
+    assert result.exit_code in {0, 1}
+    assert ("error" in result.stdout) >= (result.exit_code == 1) or arguments[0] == "audit"
+
+
+def test_sql_reads_a_file_and_a_pipe(warehouse: Path) -> None:
+    tables = FakeTables()
+    script = warehouse / "setup.sql"
+    script.write_text("CREATE TABLE a (x INT); -- one;\nCREATE TABLE b (x INT)")
+    run(tables, "sql", "-f", str(script), "-w", str(warehouse))
+    run(tables, "sql", "-w", str(warehouse), stdin="SELECT 3;")
+    assert [call[1][0] for call in tables.calls] == ["CREATE TABLE a (x INT)", "CREATE TABLE b (x INT)", "SELECT 3"]
+
+
+def test_sql_runs_nothing_of_a_script_it_cannot_read(warehouse: Path) -> None:
+    tables = FakeTables()
+    result = run(tables, "sql", "-e", "DROP TABLE t; DROP STREAM TABLES x", "-w", str(warehouse))
+    assert result.exit_code == 1
+    assert not tables.calls
+
+
+def test_sql_stops_at_the_first_error(warehouse: Path) -> None:
+    tables = FakeTables()
+    script = "INSERT INTO t VALUES (1); SELECT * FROM missing; INSERT INTO t VALUES (2)"
+    assert run(tables, "sql", "-e", script, "-w", str(warehouse)).exit_code == 1
+    assert len(tables.calls) == 2
+
+
+def test_sql_shows_all_rows_when_asked(warehouse: Path) -> None:
+    result = run(FakeTables(), "sql", "-e", "SELECT * FROM many", "--limit", "0", "--json", "-w", str(warehouse))
+    assert len(json.loads(result.stdout)["results"][0]["rows"]) == 120
+
+
+def test_tick_takes_a_moment_in_utc(warehouse: Path) -> None:
+    tables = FakeTables()
+    run(tables, "tick", "--now", "2026-03-01T12:00:00", "-w", str(warehouse))
+    run(tables, "tick", "--now", "2026-03-01T13:00:00+0100", "-w", str(warehouse))
+    assert [call[1] for call in tables.calls] == [(NOON,), (NOON,)]
+
+
+def test_init_writes_settings_that_change_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "warehouse"
+    assert run(FakeTables(), "init", str(path)).exit_code == 0
+    text = (path / "penstock.toml").read_text("utf-8")
+    assert tomllib.loads(text) == {}
+    uncommented = "\n".join(line[2:] for line in text.splitlines() if " = " in line)
+    assert Settings(**tomllib.loads(uncommented)) == Settings()
+    (path / "penstock.toml").write_text("enabled = false\n")
+    assert run(FakeTables(), "init", str(path)).exit_code == 0
+    assert (path / "penstock.toml").read_text("utf-8") == "enabled = false\n"
+
+
+def test_init_refuses_a_folder_it_cannot_make(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    result = run(FakeTables(), "init", str(tmp_path / "file" / "x"))
+    assert result.exit_code == 1
+    assert "WAREHOUSE_UNUSABLE" in result.stderr
+
+
+def test_the_traceback_is_shown_on_request(warehouse: Path) -> None:
+    result = run(FakeTables(), "sql", "-e", "SELECT bug", "-w", str(warehouse), env={"PENSTOCK_TRACEBACK": "1"})
+    assert "Traceback" in result.stderr
+    assert result.exit_code == 1
+
+
+def test_the_prompt_gathers_lines_until_a_semicolon(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    lines = iter(
+        ["SELECT *", "FROM revenue; SELECT", "'a;b'", ";", "SELECT * FROM missing;", "\\s", "junk", "\\c", "\\q"]
+    )
+    monkeypatch.setattr("builtins.input", lambda shown: next(lines))
+    monkeypatch.setattr(prompt, "_remember_lines", lambda: None)
+    tables = FakeTables()
+    prompt.converse(Desk(tables, False), 50)
+    asked = [call[1][0] for call in tables.calls if call[0] == "sql"]
+    assert asked == ["SELECT *\nFROM revenue", "SELECT\n'a;b'", "SELECT * FROM missing"]
+    shown = capsys.readouterr()
+    assert "1234.50" in shown.out
+    assert "SUSPENDED" in shown.out
+    assert "QUERY_INVALID" in shown.err
+
+
+def test_the_prompt_survives_control_c_and_ends_with_control_d(monkeypatch: pytest.MonkeyPatch) -> None:
+    turns: list[object] = ["SELECT", KeyboardInterrupt(), "SELECT 1;", EOFError()]
+
+    def answer(shown: str) -> str:
+        turn = turns.pop(0)
+        if isinstance(turn, BaseException):
+            raise turn
+        return str(turn)
+
+    monkeypatch.setattr("builtins.input", answer)
+    monkeypatch.setattr(prompt, "_remember_lines", lambda: None)
+    tables = FakeTables()
+    prompt.converse(Desk(tables, False), 50)
+    assert [call[1][0] for call in tables.calls] == ["SELECT 1"]
