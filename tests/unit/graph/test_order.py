@@ -1,0 +1,59 @@
+"""Order: sources first, always the same, for any graph that has one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.errors import CycleInGraph
+from penstock.graph import Node, NodeKind, StreamGraph, order_refreshes, pull_upstreams, topological_order
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> StreamGraph:
+    """Acyclic graphs whose names say nothing about their order."""
+    names = draw(st.permutations([f"n{number}" for number in range(draw(st.integers(1, 9)))]))
+    pairs = [(a, b) for at, a in enumerate(names) for b in names[at + 1 :]]
+    edges = draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else []
+    return StreamGraph.of([Node(name, name, NodeKind.STREAM_TABLE) for name in names], edges)
+
+
+@given(graphs())
+def test_every_source_comes_before_its_consumers(graph: StreamGraph) -> None:
+    place = {node.key: at for at, node in enumerate(topological_order(graph))}
+    assert set(place) == set(graph.nodes)
+    assert all(place[source] < place[key] for key, sources in graph.sources.items() for source in sources)
+
+
+@given(graphs(), st.randoms())
+def test_the_order_does_not_depend_on_how_the_graph_was_written_down(graph: StreamGraph, random: st.Random) -> None:  # type: ignore[name-defined]
+    nodes = list(graph.nodes.values())
+    edges = [(source, key) for key, sources in graph.sources.items() for source in sources]
+    random.shuffle(nodes)
+    random.shuffle(edges)
+    assert topological_order(StreamGraph.of(nodes, edges)) == topological_order(graph)
+
+
+def test_ties_go_by_name(draw: Callable[..., StreamGraph]) -> None:
+    graph = draw("B -> c; A -> b; A -> a; c -> d")
+    assert [node.name for node in topological_order(graph)] == ["A", "B", "a", "b", "c", "d"]
+
+
+def test_only_due_stream_tables_are_ordered(draw: Callable[..., StreamGraph]) -> None:
+    graph = draw("A -> z -> m -> a; A -> b")
+    assert [node.name for node in order_refreshes(graph, ["a", "z", "A"])] == ["z", "a"]
+    assert order_refreshes(graph, []) == []
+
+
+def test_a_due_consumer_pulls_its_upstreams_but_no_base_tables(draw: Callable[..., StreamGraph]) -> None:
+    graph = draw("A -> z -> m -> a; A -> b")
+    assert pull_upstreams(graph, ["m"]) == {"z", "m"}
+    assert pull_upstreams(graph, []) == frozenset()
+
+
+def test_a_cycle_has_no_order(draw: Callable[..., StreamGraph]) -> None:
+    with pytest.raises(CycleInGraph, match="a → b → a"):
+        topological_order(draw("A -> a -> b -> a"))
