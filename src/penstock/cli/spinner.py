@@ -46,5 +46,5 @@ def working(text: str) -> Iterator[Reporter]:
         BarColumn(bar_width=24),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False) as bar:
         yield Reporter(bar, bar.add_task(text, total=None))

@@ -22,11 +22,8 @@ _DEFINED: dict[str, Defined] = {
     "DATABASE": "schema",
     "NAMESPACE": "schema",
 }
-# Words that may stand between the verb and the name of what it acts upon.
-_BETWEEN = {
-    "OR", "REPLACE", "EXTERNAL", "GLOBAL", "TEMP", "TEMPORARY", "MATERIALIZED", "IF", "NOT", "EXISTS", "INTO",
-    "OVERWRITE", "FROM", "ON", "WITH", "METRICS",
-}  # fmt: skip
+_BEFORE_KIND = {"OR", "REPLACE", "EXTERNAL", "GLOBAL", "TEMP", "TEMPORARY", "MATERIALIZED", "ON"}
+_BEFORE_WRITTEN = {"INTO", "OVERWRITE", "FROM", "TABLE", "WITH", "SCHEMA", "EVOLUTION"}
 
 
 def classify(sql: str, tokens: Sequence[Token]) -> PassThrough:
@@ -50,7 +47,10 @@ def classify(sql: str, tokens: Sequence[Token]) -> PassThrough:
         kind = "dml"
     elif verb not in {"OPTIMIZE", "VACUUM"}:
         return PassThrough(sql, "other", verb=verb)
-    return PassThrough(sql, kind, *_target(body), verb=verb)
+    target, defines = _target(body)
+    leading = body[: _skip(body, 1, _BEFORE_KIND)]
+    temporary = defines is not None and any(word(token) in {"TEMP", "TEMPORARY"} for token in leading)
+    return PassThrough(sql, kind, target, defines, verb, temporary)
 
 
 def _body(tokens: Sequence[Token]) -> Sequence[Token]:
@@ -88,18 +88,31 @@ def _multi_insert(tokens: Sequence[Token]) -> Sequence[Token]:
 
 
 def _target(tokens: Sequence[Token]) -> tuple[str | None, Defined | None]:
-    defining = word(tokens[0]) in {"CREATE", "REPLACE"}
-    named = word(tokens[0]) in _DML | {"OPTIMIZE", "VACUUM"}
-    defines: Defined | None = None
-    for at, token in enumerate(tokens[1:], start=1):
-        if word(token) in _DEFINED and not (defines or (named and at > 3)):
-            defines = _DEFINED[word(token)]
-        elif word(token) not in _BETWEEN:
-            if not (defines or named):
-                return None, None
-            name, _ = read_name(tokens, at)
-            return name, defines if defining else None
-    return None, defines if defining else None
+    """What a statement writes, defines or drops, and what kind of thing a CREATE or REPLACE makes of it."""
+    verb = word(tokens[0])
+    if verb in _DML | {"OPTIMIZE", "VACUUM"}:
+        at = _skip(tokens, 1, _BEFORE_WRITTEN)
+        to_files = any(word(token) in {"DIRECTORY", "LOCAL"} for token in tokens[at : at + 1]) and verb == "INSERT"
+        return (None if to_files else read_name(tokens, at)[0]), None
+    at = _skip(tokens, 1, _BEFORE_KIND)
+    defines = _DEFINED.get(word(tokens[at])) if at < len(tokens) else None
+    if defines is None:
+        return None, None
+    name, _ = read_name(tokens, _skip_condition(tokens, at + 1))
+    return name, defines if verb in {"CREATE", "REPLACE"} else None
+
+
+def _skip(tokens: Sequence[Token], at: int, words: set[str]) -> int:
+    while at < len(tokens) and word(tokens[at]) in words:
+        at += 1
+    return at
+
+
+def _skip_condition(tokens: Sequence[Token], at: int) -> int:
+    ahead = tuple(word(token) for token in tokens[at : at + 3])
+    if ahead == ("IF", "NOT", "EXISTS"):
+        return at + 3
+    return at + 2 if ahead[:2] == ("IF", "EXISTS") else at
 
 
 def read_name(tokens: Sequence[Token], at: int) -> tuple[str | None, int]:

@@ -93,7 +93,7 @@ class PassThrough:
     """A statement for Spark, untouched.
 
     `verb` is its first word, `target` the object it writes, defines or drops as far as the words tell, and `defines`
-    what a CREATE or REPLACE brings into being.
+    what a CREATE or REPLACE brings into being; what is `temporary` ends with the session.
     """
 
     sql: str
@@ -101,6 +101,7 @@ class PassThrough:
     target: str | None = None
     defines: Defined | None = None
     verb: str = ""
+    temporary: bool = False
 
 
 Statement: TypeAlias = (

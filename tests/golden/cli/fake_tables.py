@@ -243,7 +243,7 @@ class FakeTables:
         return [
             {
                 "name": name or "default.revenue",
-                "query": "SELECT region, sum(amount) AS total FROM orders WHERE amount > 0 AND region <> '' GROUP BY region",
+                "query": "SELECT region, sum(amount) AS total FROM orders WHERE amount > 0 AND id > 0 GROUP BY region",
                 "target_lag": timedelta(minutes=1),
                 "data_timestamp": NOON,
                 "key": ["region"],

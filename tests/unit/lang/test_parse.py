@@ -139,6 +139,8 @@ def test_a_begin_end_script_is_one_statement(script: str) -> None:
         ("UPDATE t SET a = 1", "dml", "t", None),
         ("DELETE FROM delta.`/data/t` WHERE a", "dml", "delta.`/data/t`", None),
         ("MERGE INTO t USING s ON t.a = s.a WHEN MATCHED THEN DELETE", "dml", "t", None),
+        ("MERGE WITH SCHEMA EVOLUTION INTO s.t USING u ON t.a = u.a WHEN MATCHED THEN DELETE", "dml", "s.t", None),
+        ("INSERT OVERWRITE DIRECTORY '/x' USING parquet SELECT 1", "dml", None, None),
         ("TRUNCATE TABLE t", "dml", "t", None),
         ("RESTORE TABLE t TO VERSION AS OF 3", "dml", "t", None),
         ("INSERT INTO IDENTIFIER('t') SELECT 1", "dml", None, None),
@@ -146,6 +148,7 @@ def test_a_begin_end_script_is_one_statement(script: str) -> None:
         ("CREATE OR REPLACE TABLE s.t AS SELECT 1", "ddl", "s.t", "table"),
         ("CREATE EXTERNAL TABLE IF NOT EXISTS `a b`.t (a INT)", "ddl", "`a b`.t", "table"),
         ("CREATE OR REPLACE GLOBAL TEMPORARY VIEW v AS SELECT 1", "ddl", "v", "view"),
+        ("CREATE VIEW temp AS SELECT 1", "ddl", "temp", "view"),
         ("CREATE DATABASE IF NOT EXISTS s", "ddl", "s", "schema"),
         ("CREATE FUNCTION f AS 'x'", "ddl", None, None),
         ("DROP VIEW IF EXISTS v", "ddl", "v", None),
@@ -162,6 +165,18 @@ def test_what_passes_through(sql: str, kind: str, target: str | None, defines: s
     assert isinstance(statement, PassThrough)
     assert statement.sql == sql
     assert (statement.kind, statement.target, statement.defines) == (kind, target, defines)
+
+
+def test_temporary_views_are_told_apart() -> None:
+    for sql, temporary in [
+        ("CREATE OR REPLACE TEMP VIEW v AS SELECT 1", True),
+        ("CREATE GLOBAL TEMPORARY VIEW v AS SELECT 1", True),
+        ("CREATE VIEW v AS SELECT temp FROM t", False),
+        ("CREATE VIEW temp AS SELECT 1", False),
+    ]:
+        statement = parse_one(sql)
+        assert isinstance(statement, PassThrough)
+        assert (statement.defines, statement.temporary) == ("view", temporary)
 
 
 def test_a_comment_that_spark_would_continue_is_not_run() -> None:
