@@ -91,7 +91,9 @@ def _target(tokens: Sequence[Token]) -> tuple[str | None, Defined | None]:
     """What a statement writes, defines or drops, and what kind of thing a CREATE or REPLACE makes of it."""
     verb = word(tokens[0])
     if verb in _DML | {"OPTIMIZE", "VACUUM"}:
-        at = _skip(tokens, 1, _BEFORE_WRITTEN)
+        # LOAD DATA INPATH '…' INTO TABLE t is the only form with its target far behind.
+        start = next((at for at, token in enumerate(tokens) if word(token) == "INTO"), 1) if verb == "LOAD" else 1
+        at = _skip(tokens, start, _BEFORE_WRITTEN)
         to_files = any(word(token) in {"DIRECTORY", "LOCAL"} for token in tokens[at : at + 1]) and verb == "INSERT"
         return (None if to_files else read_name(tokens, at)[0]), None
     at = _skip(tokens, 1, _BEFORE_KIND)

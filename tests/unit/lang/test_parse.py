@@ -141,6 +141,7 @@ def test_a_begin_end_script_is_one_statement(script: str) -> None:
         ("MERGE INTO t USING s ON t.a = s.a WHEN MATCHED THEN DELETE", "dml", "t", None),
         ("MERGE WITH SCHEMA EVOLUTION INTO s.t USING u ON t.a = u.a WHEN MATCHED THEN DELETE", "dml", "s.t", None),
         ("INSERT OVERWRITE DIRECTORY '/x' USING parquet SELECT 1", "dml", None, None),
+        ("LOAD DATA INPATH '/x' OVERWRITE INTO TABLE t", "dml", "t", None),
         ("TRUNCATE TABLE t", "dml", "t", None),
         ("RESTORE TABLE t TO VERSION AS OF 3", "dml", "t", None),
         ("INSERT INTO IDENTIFIER('t') SELECT 1", "dml", None, None),
