@@ -51,7 +51,7 @@ def test_ranges_include_their_ends_and_nothing_beyond(name: str, low: int, high:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("lease_seconds", True),
+        ("max_concurrent_refreshes", True),
         ("lease_seconds", "60"),
         ("lease_seconds", 60.0),
         ("enabled", 1),

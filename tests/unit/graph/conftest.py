@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from itertools import pairwise
 
 import pytest
 
@@ -31,7 +32,7 @@ def draw() -> Draw:
     def draw(text: str, **lags: int) -> StreamGraph:
         chains = [line.split(" -> ") for line in text.split("; ")]
         names = sorted({name for chain in chains for name in chain})
-        edges = [pair for chain in chains for pair in zip(chain, chain[1:], strict=False)]
+        edges = [pair for chain in chains for pair in pairwise(chain)]
         return StreamGraph.of([node(name, lags.get(name)) for name in names], edges)
 
     return draw

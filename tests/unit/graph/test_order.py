@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -29,7 +30,7 @@ def test_every_source_comes_before_its_consumers(graph: StreamGraph) -> None:
 
 
 @given(graphs(), st.randoms())
-def test_the_order_does_not_depend_on_how_the_graph_was_written_down(graph: StreamGraph, random: st.Random) -> None:  # type: ignore[name-defined]
+def test_the_order_does_not_depend_on_how_the_graph_was_written_down(graph: StreamGraph, random: Random) -> None:
     nodes = list(graph.nodes.values())
     edges = [(source, key) for key, sources in graph.sources.items() for source in sources]
     random.shuffle(nodes)
