@@ -32,10 +32,10 @@ class BoundProject:
 
 @dataclass(frozen=True, slots=True)
 class BoundFilter:
-    """A predicate: rows for which it is true stay."""
+    """Predicates: rows for which all of them are true stay."""
 
     child: Bound
-    condition: Expression
+    conditions: tuple[Expression, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class BoundJoin:
 
     left: Bound
     right: Bound
-    condition: Expression | None
+    conditions: tuple[Expression, ...]
 
 
 @dataclass(frozen=True, slots=True)

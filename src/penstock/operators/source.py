@@ -17,3 +17,9 @@ class Source:
     """The storage holds a bag: each physical row stands for `__ps_weight` rows."""
     has_hidden_rows: bool = False
     """The storage holds groups that are not shown (`__ps_shown` is false)."""
+    stored_names: tuple[tuple[str, str], ...] = ()
+    """Column → name in storage, where the two differ: a Delta table cannot store every name a query can give."""
+
+    def stored_name(self, column: str) -> str:
+        """The name under which the storage holds a column."""
+        return dict(self.stored_names).get(column, column)

@@ -1,0 +1,1 @@
+"""Passes over the operator tree, one per file."""

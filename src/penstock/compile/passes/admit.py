@@ -1,0 +1,88 @@
+"""Admission: is every rule that the tree would use exact for it? If not, say which node and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from penstock.compile.bound import Refused
+from penstock.operators.aggregate import Aggregate
+from penstock.operators.expression import AggregateCall, Attribute
+from penstock.operators.operator import Operator
+from penstock.operators.types import INTEGERS, binary_collation, decimal, equal_by_text, groupable
+
+_ORDER_FREE = {
+    "Count",
+    "Min",
+    "Max",
+    "BoolAnd",
+    "BoolOr",
+    "CountIf",
+    "BitAndAgg",
+    "BitOrAgg",
+    "BitXorAgg",
+    "HyperLogLogPlusPlus",
+    "Percentile",
+    "PercentileCont",
+    "PercentileDisc",
+    "Median",
+}
+"""Aggregates whose value depends on the bag of rows alone; sums and averages depend on their argument's type."""
+
+
+def admit(operator: Operator, top: Aggregate | None) -> Refused | None:
+    """None if the tree can be maintained; `top` is the aggregate that leans on stored rows, if there is one."""
+    for node in _nodes(operator):
+        if isinstance(node, Aggregate):
+            refused = _keys(node) or (None if node is top else _reproducible(node))
+            if refused:
+                return refused
+    return None
+
+
+def admit_result(columns: Iterable[Attribute]) -> Refused | None:
+    """None if result rows can be told apart, which a bag needs in order to take them back."""
+    for column in columns:
+        if not groupable(column.type):
+            return Refused("NOT_COMPARABLE", f"{column.name} {column.type}", "Cast the column to STRING.")
+        if not binary_collation(column.type):
+            return Refused("COLLATION", f"{column.name} {column.type}", "Use COLLATE UTF8_BINARY.")
+    return None
+
+
+def reproducible(call: AggregateCall) -> bool:
+    """True if the call gives the same bits for the same bag of rows, in whatever order they come."""
+    exact = all(
+        each.type in INTEGERS or (decimal(each.type) is not None) or each.type == "BOOLEAN" for each in call.arguments
+    )
+    if call.function in {"Sum", "Average"}:
+        # An average of integers sums doubles: exact up to 2^53, which BIGINT values alone can pass.
+        return exact and not (call.function == "Average" and call.arguments[0].type == "BIGINT")
+    if call.function in _ORDER_FREE:
+        return not any(equal_by_text(each.type) for each in call.arguments) or call.function == "Count"
+    return False
+
+
+def _reproducible(node: Aggregate) -> Refused | None:
+    for call, _ in node.calls:
+        if not reproducible(call):
+            return Refused(
+                "ORDER_DEPENDENT",
+                call.call.render(node.child.by_id),
+                "Keep this aggregate in a stream table of its own and read that one.",
+            )
+    return None
+
+
+def _keys(node: Aggregate) -> Refused | None:
+    for expression, attribute in node.keys:
+        if not groupable(expression.type):
+            return Refused("NOT_COMPARABLE", f"{attribute.name} {expression.type}", "Cast the key to STRING.")
+        if not binary_collation(expression.type):
+            return Refused("COLLATION", f"{attribute.name} {expression.type}", "Group by the key COLLATE UTF8_BINARY.")
+    return None
+
+
+def _nodes(operator: Operator) -> Iterable[Operator]:
+    yield operator
+    for child in operator.children:
+        yield from _nodes(child)

@@ -1,0 +1,48 @@
+"""Read only the columns that something above uses."""
+
+from __future__ import annotations
+
+from penstock.operators.aggregate import Aggregate
+from penstock.operators.filter import Filter
+from penstock.operators.inner_join import InnerJoin
+from penstock.operators.operator import Operator
+from penstock.operators.project import Project
+from penstock.operators.scan import Scan
+from penstock.operators.union_all import UnionAll
+
+
+def prune_columns(operator: Operator, wanted: frozenset[int]) -> Operator:
+    """The same rows with at least the wanted columns, and few others."""
+    if isinstance(operator, Scan):
+        # A row must keep one column to be counted by.
+        kept = tuple(each for each in operator.read if each[1].id in wanted) or operator.read[:1]
+        return Scan(operator.source, kept)
+    if isinstance(operator, Project):
+        items = tuple(each for each in operator.items if each[1].id in wanted) or operator.items[:1]
+        reads = frozenset(held for expression, _ in items for held in expression.reads)
+        return Project(prune_columns(operator.child, reads), items)
+    if isinstance(operator, Filter):
+        reads = frozenset(held for each in operator.conditions for held in each.reads)
+        return Filter(prune_columns(operator.child, wanted | reads), operator.conditions)
+    if isinstance(operator, InnerJoin):
+        reads = wanted | frozenset(held for each in operator.conditions for held in each.reads)
+        return InnerJoin(tuple(prune_columns(each, reads) for each in operator.inputs), operator.conditions)
+    if isinstance(operator, Aggregate):
+        calls = tuple(each for each in operator.calls if each[1].id in wanted)
+        reads = frozenset(held for expression, _ in operator.keys for held in expression.reads)
+        reads |= frozenset(held for call, _ in calls for held in call.reads)
+        if not operator.keys and not calls:
+            calls = operator.calls[:1]
+            reads |= frozenset(held for call, _ in calls for held in call.reads)
+        return Aggregate(prune_columns(operator.child, reads), operator.keys, calls)
+    assert isinstance(operator, UnionAll)
+    places = [index for index, each in enumerate(operator.output) if each.id in wanted] or [0]
+    chosen = tuple(tuple(each[index] for index in places) for each in operator.chosen)
+    return UnionAll(
+        tuple(
+            prune_columns(each, frozenset(attribute.id for attribute in taken))
+            for each, taken in zip(operator.inputs, chosen, strict=True)
+        ),
+        chosen,
+        tuple(operator.output[index] for index in places),
+    )

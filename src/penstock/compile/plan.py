@@ -1,0 +1,89 @@
+"""The compiler: bound query → maintenance plan, or the reason why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from penstock.compile.bound import BoundQuery, Refused
+from penstock.compile.lower import lower
+from penstock.compile.passes.admit import admit, admit_result
+from penstock.compile.passes.prune_columns import prune_columns
+from penstock.compile.store_bag import BagStore
+from penstock.compile.store_groups import GroupStore, top_aggregate
+from penstock.compile.store_keyed import KeyedStore
+from penstock.compile.stored import Store, name_columns
+from penstock.errors import UnstorableColumn
+from penstock.operators.delta_query import DeltaQuery, LeafKind
+from penstock.operators.operator import Operator
+from penstock.operators.project import Project
+from penstock.operators.expression import Expression
+
+COMPILER = 1
+"""Raised whenever the stored layout of an existing definition would come out differently."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a query is maintained: incrementally by `store`, or only in full because of `refused`."""
+
+    bound: BoundQuery
+    store: Store | None
+    refused: Refused | None
+
+    @property
+    def incremental(self) -> bool:
+        """True if the query has a local delta rule."""
+        return self.store is not None
+
+
+def compile_query(bound: BoundQuery, key: tuple[str, ...] = (), settings: Mapping[str, str] | None = None) -> Plan:
+    """Compile a query. Names and types that cannot be stored are errors; shapes without a rule are not."""
+    columns = name_columns(bound.columns)
+    by_name = {column.visible.lower(): column.name for column in columns if column.visible is not None}
+    for name in key:
+        if name.lower() not in by_name:
+            raise UnstorableColumn(column=name, why="KEY names a column that the query does not return")
+    stored_key = tuple(by_name[name.lower()] for name in key)
+    if isinstance(bound.tree, Refused):
+        return Plan(bound, None, bound.tree)
+    root = _pruned(lower(bound.tree), bound)
+    top = None if key else top_aggregate(root)
+    refused = admit(root, top) or (None if top is not None else admit_result(bound.columns))
+    if refused is not None:
+        return Plan(bound, None, refused)
+    store: Store
+    if top is not None:
+        store = GroupStore(root, bound.columns, columns, dict(settings or {}))
+    elif stored_key:
+        store = KeyedStore(root, bound.columns, columns, stored_key)
+    else:
+        store = BagStore(root, bound.columns, columns)
+    _check_every_source(store, root)
+    return Plan(bound, store, None)
+
+
+def _pruned(root: Operator, bound: BoundQuery) -> Operator:
+    wanted = frozenset(attribute.id for attribute in bound.columns)
+    pruned = prune_columns(root, wanted)
+    if isinstance(pruned, Project) or tuple(each.id for each in pruned.columns) == tuple(each.id for each in bound.columns):
+        return pruned
+    items = tuple(
+        (Expression((each.id,), each.type, each.nullable), each)
+        for each in {attribute.id: attribute for attribute in bound.columns}.values()
+    )
+    return Project(pruned, items)
+
+
+def _check_every_source(store: Store, root: Operator) -> None:
+    """A delta that forgets a source would be silently wrong, so each must occur before any is left out."""
+    query = DeltaQuery(moved=frozenset(source.id for source in root.sources))
+    last = store.change(query)
+    seen = {
+        leaf.source.id
+        for step in (*query.steps, last)
+        for leaf in step.leaves
+        if leaf.kind is LeafKind.CHANGES and leaf.source is not None
+    }
+    missing = {source.name for source in root.sources if source.id not in seen}
+    assert not missing, f"the delta does not read the changes of {sorted(missing)}"

@@ -1,0 +1,115 @@
+"""A bag: rows without a key, each physical row standing for `__ps_weight` equal rows.
+
+    change  =  the consolidated delta
+
+New rows are appended blindly, so a value may lie in several physical rows; its multiplicity is their sum. To take rows
+back, the physical rows of the touched values are read, all of them removed, and one row with the new sum is added.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.compile.stored import CHANGED, MINUS, OP, PLUS, Store, StoredColumn, collected_leaf, stored_leaf
+from penstock.names import WEIGHT, quote
+from penstock.operators.consolidate import consolidate, group_by_bits
+from penstock.operators.delta_query import DeltaQuery, Moment, Step
+from penstock.operators.expression import Attribute
+from penstock.operators.operator import Operator
+from penstock.operators.types import equal_by_text
+
+
+class BagStore(Store):
+    """Result rows with their multiplicity."""
+
+    key = None
+    strategy = "bag"
+
+    def __init__(self, root: Operator, visible: tuple[Attribute, ...], columns: tuple[StoredColumn, ...]) -> None:
+        self.root = root
+        self._visible = visible
+        self._values = columns
+        self.columns = (*columns, StoredColumn(WEIGHT, "BIGINT", None))
+
+    def fill(self, query: DeltaQuery, moment: Moment) -> Step:
+        rows = self.root.at(query, moment)
+        sql = f"SELECT {self._named()}, CAST(1 AS BIGINT) AS {quote(WEIGHT)} FROM {quote(rows)}"
+        return query.statement("fill", sql, [rows], "all rows of the query")
+
+    def change(self, query: DeltaQuery) -> Step:
+        net = consolidate(query, self.root.delta(query), self._visible)
+        sql = f"SELECT {self._named()}, {quote(WEIGHT)} FROM {quote(net)}"
+        return query.statement("delta", self._counted(sql), [net], "the consolidated delta")
+
+    def finish(self, query: DeltaQuery, rows: pa.Table) -> Step | None:
+        if rows.num_rows == 0 or pc.min(rows.column(WEIGHT)).as_py() > 0:
+            return None
+        return self._resummed(query, collected_leaf(query, CHANGED, (*self._value_names, WEIGHT)))
+
+    def difference(self, query: DeltaQuery, fresh: str) -> Step:
+        stored = stored_leaf(query, self)
+        values, weight = self._value_list(), quote(WEIGHT)
+        sql = (
+            f"SELECT {values}, sum({weight}) AS {weight} FROM (\n"
+            f"  SELECT {values}, {weight} FROM {quote(fresh)}\n  UNION ALL\n"
+            f"  SELECT {values}, -{weight} FROM {quote(stored)})"
+            f"{group_by_bits(self._typed())} HAVING sum({weight}) <> 0"
+        )
+        return query.statement("diff", self._counted(sql), [fresh, stored], "recomputed rows minus stored rows")
+
+    def _resummed(self, query: DeltaQuery, changed: str) -> Step:
+        """New multiplicities of every value that lost copies; values that only gained are plain additions."""
+        stored = stored_leaf(query, self)
+        values, weight = self._value_list(), quote(WEIGHT)
+        match = " AND ".join(_equal(f"s.{quote(column.name)}", f"c.{quote(column.name)}", column) for column in self._values)
+        together = query.relation(
+            "together",
+            f"SELECT {values}, {weight}, CAST(0 AS BIGINT) AS `__ps_was` FROM {quote(changed)}\n  UNION ALL\n  "
+            f"SELECT {', '.join(f's.{quote(name)}' for name in self._value_names)}, s.{weight}, s.{weight} "
+            f"FROM {quote(stored)} s LEFT SEMI JOIN (SELECT * FROM {quote(changed)} WHERE {weight} < 0) c ON {match}",
+            [changed, stored],
+        )
+        summed = query.relation(
+            "summed",
+            f"SELECT {values}, sum({weight}) AS {weight}, sum(`__ps_was`) AS `__ps_was` FROM {quote(together)}"
+            f"{group_by_bits(self._typed())}",
+            [together],
+        )
+        sql = (
+            f"SELECT {values}, {weight}, '!' AS {quote(OP)} FROM {quote(summed)} WHERE {weight} < 0\nUNION ALL\n"
+            f"SELECT {values}, {weight}, 'd' AS {quote(OP)} FROM {quote(summed)} WHERE `__ps_was` > 0 AND {weight} >= 0\n"
+            f"UNION ALL\n"
+            f"SELECT {values}, {weight}, 'i' AS {quote(OP)} FROM {quote(summed)} WHERE {weight} > 0"
+        )
+        return query.statement("resum", sql, [summed], "new multiplicities of the touched values")
+
+    def _counted(self, sql: str) -> str:
+        weight = quote(WEIGHT)
+        return (
+            f"SELECT *, 'i' AS {quote(OP)}, greatest({weight}, 0) AS {quote(PLUS)}, greatest(-{weight}, 0) AS {quote(MINUS)} "
+            f"FROM (\n{sql}\n)"
+        )
+
+    @property
+    def _value_names(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self._values)
+
+    def _value_list(self) -> str:
+        return ", ".join(quote(name) for name in self._value_names)
+
+    def _typed(self) -> list[tuple[str, str]]:
+        return [(quote(column.name), column.type) for column in self._values]
+
+    def _named(self) -> str:
+        return ", ".join(
+            f"{attribute.sql} AS {quote(column.name)}"
+            for attribute, column in zip(self._visible, self._values, strict=True)
+        )
+
+
+def _equal(left: str, right: str, column: StoredColumn) -> str:
+    """Null-safe equality that also exists for maps. It may be coarser than bits: the rows are summed by bits after."""
+    if equal_by_text(column.type) and "MAP" in column.type:
+        return f"(CAST({left} AS STRING) <=> CAST({right} AS STRING))"
+    return f"({left} <=> {right})"

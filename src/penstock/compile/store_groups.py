@@ -1,0 +1,380 @@
+"""Groups: an aggregate at the top of a query, one stored row per group.
+
+    folded       new state of a touched group  =  fold(stored state, state of ΔR)
+    recomputed   new row of a touched group    =  γ(R₁ ⋉ touched groups)
+
+Folding reads the change rows and the stored rows only. It is used when every aggregate has a fold; a group whose fold
+turns out stale is recomputed. Projections and HAVING above the aggregate are applied to the group's row; a group that
+HAVING leaves out stays stored, hidden, so that it can come back. The one row of a global aggregate is never removed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.compile.folds import Fold, argument_of, fold_of
+from penstock.compile.stored import (
+    CHANGED,
+    COUNT,
+    MINUS,
+    OP,
+    PLUS,
+    SHOWN,
+    Store,
+    StoredColumn,
+    collected_leaf,
+    stored_leaf,
+)
+from penstock.names import HIDDEN, WEIGHT, quote
+from penstock.operators.aggregate import Aggregate
+from penstock.operators.delta_query import DeltaQuery, Moment, Step
+from penstock.operators.expression import Attribute
+from penstock.operators.filter import Filter
+from penstock.operators.operator import Operator
+from penstock.operators.project import Project
+from penstock.operators.types import same
+
+
+@dataclass(frozen=True, slots=True)
+class _Folded:
+    """One aggregate call with its fold; states are called `__ps_s<index>_<suffix>`."""
+
+    index: int
+    attribute: Attribute
+    fold: Fold
+    argument: str
+
+    def state(self, suffix: str) -> str:
+        return f"{HIDDEN}s{self.index}_{suffix}"
+
+    def component(self, suffix: str) -> str:
+        return f"{HIDDEN}d{self.index}_{suffix}"
+
+
+class GroupStore(Store):
+    """One row per group: visible columns, hidden keys and states."""
+
+    def __init__(
+        self,
+        root: Operator,
+        visible: tuple[Attribute, ...],
+        columns: tuple[StoredColumn, ...],
+        settings: dict[str, str],
+    ) -> None:
+        self.root = root
+        self._visible = visible
+        self._values = columns
+        self._above, self._aggregate = _split(root)
+        self._folded = self._folds(settings)
+        self.strategy = "folded groups" if self._folded is not None else "recomputed groups"
+        self._keys = self._key_columns()
+        self.key = tuple(name for name, _ in self._keys)
+        hidden = [
+            StoredColumn(name, attribute.type, None)
+            for name, attribute in self._keys
+            if name.startswith(f"{HIDDEN}k")
+        ]
+        if self._folded is not None:
+            hidden.append(StoredColumn(COUNT, "BIGINT", None))
+            hidden += [
+                StoredColumn(each.state(suffix), type_, None)
+                for each in self._folded
+                for suffix, type_ in each.fold.states
+            ]
+        if any(isinstance(each, Filter) for each in self._above):
+            hidden.append(StoredColumn(SHOWN, "BOOLEAN", None))
+        self.columns = (*columns, *hidden)
+
+    def _folds(self, settings: dict[str, str]) -> tuple[_Folded, ...] | None:
+        folded = []
+        columns = self._aggregate.child.by_id
+        for index, (call, attribute) in enumerate(self._aggregate.calls):
+            fold = fold_of(call, settings)
+            if fold is None:
+                return None
+            argument = argument_of(call, lambda expression: expression.render(columns))
+            folded.append(_Folded(index, attribute, fold, argument))
+        return tuple(folded)
+
+    def _key_columns(self) -> tuple[tuple[str, Attribute], ...]:
+        """Where each group key is stored: in a visible column if one shows it unchanged, else in a hidden one."""
+        origin = {attribute.id: attribute.id for attribute in self.root.columns}
+        for operator in self._above:
+            if isinstance(operator, Project):
+                below = {attribute.id: expression.attribute for expression, attribute in operator.items}
+                origin = {shown: held for shown, via in origin.items() if (held := below.get(via)) is not None}
+        shows = {
+            origin[attribute.id]: column.name
+            for attribute, column in zip(self._visible, self._values, strict=True)
+            if attribute.id in origin
+        }
+        return tuple(
+            (shows.get(attribute.id, f"{HIDDEN}k{index}"), attribute)
+            for index, (_, attribute) in enumerate(self._aggregate.keys)
+        )
+
+    # -- filling
+
+    def fill(self, query: DeltaQuery, moment: Moment) -> Step:
+        rows = self._dressed(query, self._grouped(query, self._aggregate.child.at(query, moment)))
+        return query.statement("fill", f"SELECT {self._list()} FROM {quote(rows)}", [rows], "all groups of the query")
+
+    def _grouped(self, query: DeltaQuery, child: str) -> str:
+        """Keys, calls as Spark computes them, row count and states over plain rows."""
+        columns = self._aggregate.child.by_id
+        items = [f"{expression.render(columns)} AS {attribute.sql}" for expression, attribute in self._aggregate.keys]
+        items += [f"{call.call.render(columns)} AS {attribute.sql}" for call, attribute in self._aggregate.calls]
+        if self._folded is not None:
+            items.append(f"count(*) AS {quote(COUNT)}")
+            for each in self._folded:
+                for (suffix, type_), sql in zip(each.fold.states, each.fold.fill(each.argument), strict=True):
+                    items.append(f"CAST({sql} AS {type_}) AS {quote(each.state(suffix))}")
+        sql = f"SELECT {', '.join(items) or '1 AS `__ps_none`'} FROM {quote(child)}"
+        if self._aggregate.keys:
+            sql += f" GROUP BY {', '.join(expression.render(columns) for expression, _ in self._aggregate.keys)}"
+        return query.relation("group", sql, [child])
+
+    def _dressed(self, query: DeltaQuery, grouped: str) -> str:
+        """Group rows as storage rows: what is above the aggregate applied, hidden columns carried along."""
+        carried = [column.name for column in self.columns if column.visible is None and column.name != SHOWN]
+        keys = [f"{attribute.sql} AS {quote(name)}" for name, attribute in self._keys if name in carried]
+        states = [quote(name) for name in carried if not name.startswith(f"{HIDDEN}k")]
+        current = query.relation(
+            "row",
+            f"SELECT {', '.join([*(each.sql for each in self._aggregate.columns), *keys, *states, 'TRUE AS ' + quote(SHOWN)])} "
+            f"FROM {quote(grouped)}",
+            [grouped],
+        )
+        hidden = ", ".join([*(quote(name) for name in carried), quote(SHOWN)])
+        filtered = False
+        for operator in reversed(self._above):
+            if isinstance(operator, Filter):
+                filtered = True
+                kept = ", ".join([*(each.sql for each in operator.columns), *(quote(name) for name in carried)])
+                shown = f"({quote(SHOWN)} AND coalesce({operator.condition}, FALSE))"
+                sql = f"SELECT {kept}, {shown} AS {quote(SHOWN)} FROM {quote(current)}"
+            else:
+                assert isinstance(operator, Project)
+                items = []
+                for expression, attribute in operator.items:
+                    text = expression.render(operator.child.by_id)
+                    # An expression over a hidden group is never seen, so it must not raise either.
+                    guard = filtered and expression.attribute is None
+                    items.append(f"{f'CASE WHEN {quote(SHOWN)} THEN {text} END' if guard else text} AS {attribute.sql}")
+                sql = f"SELECT {', '.join([*items, hidden])} FROM {quote(current)}"
+            current = query.relation("row", sql, [current])
+        shown_columns = [
+            f"{attribute.sql} AS {quote(column.name)}"
+            for attribute, column in zip(self._visible, self._values, strict=True)
+        ]
+        rest = [quote(column.name) for column in self.columns if column.visible is None]
+        return query.relation("stored_row", f"SELECT {', '.join([*shown_columns, *rest])} FROM {quote(current)}", [current])
+
+    # -- changing
+
+    def change(self, query: DeltaQuery) -> Step:
+        delta = self._aggregate.child.delta(query)
+        if self._folded is not None:
+            return self._fold(query, delta)
+        if not self._aggregate.keys:
+            return self._recompute(query, None)
+        return self._recompute(query, self._aggregate.touched(query, delta))
+
+    def _fold(self, query: DeltaQuery, delta: str) -> Step:
+        assert self._folded is not None
+        summed = self._summed(query, delta)
+        stored = stored_leaf(query, self)
+        old = lambda name: f"o.{quote(name)}"  # noqa: E731
+        items = [f"d.{attribute.sql}" for _, attribute in self._keys]
+        items.append(f"coalesce({old(COUNT)}, 0) + d.{quote(COUNT)} AS {quote(COUNT)}")
+        stale = []
+        for each in self._folded:
+            was = lambda suffix, each=each: old(each.state(suffix))  # noqa: E731
+            came = lambda suffix, each=each: f"d.{quote(each.component(suffix))}"  # noqa: E731
+            for (suffix, type_), sql in zip(each.fold.states, each.fold.fold(was, came), strict=True):
+                items.append(f"CAST({sql} AS {type_}) AS {quote(each.state(suffix))}")
+            if (doubt := each.fold.stale(was, came)) is not None:
+                stale.append(f"coalesce({doubt}, FALSE)")
+        items.append(f"{' OR '.join(stale) or 'FALSE'} AS `__ps_stale`")
+        folded = query.relation(
+            "folded",
+            f"SELECT {', '.join(items)} FROM {quote(summed)} d LEFT JOIN {quote(stored)} o ON {self._match('d', 'o')}",
+            [summed, stored],
+        )
+        finals = [attribute.sql for _, attribute in self._keys]
+        for each in self._folded:
+            value = each.fold.final(lambda suffix, each=each: quote(each.state(suffix)))
+            # A stale or emptied group has no final value to compute, and computing it could raise.
+            guard = f"CASE WHEN NOT `__ps_stale` AND {quote(COUNT)} >= 0 THEN {value} END"
+            finals.append(f"CAST({guard} AS {each.attribute.type}) AS {each.attribute.sql}")
+        states = [quote(each.state(suffix)) for each in self._folded for suffix, _ in each.fold.states]
+        valued = query.relation(
+            "valued",
+            f"SELECT {', '.join([*finals, quote(COUNT), *states, '`__ps_stale`'])} FROM {quote(folded)}",
+            [folded],
+        )
+        fresh = query.relation(
+            "valued_rows", f"SELECT * FROM {quote(valued)} WHERE NOT `__ps_stale` AND {quote(COUNT)} >= 0", [valued]
+        )
+        rows = self._dressed(query, fresh)
+        changed = self._compared(query, summed, rows, stored, emptied=f"n.{quote(COUNT)} = 0" if self._keys else "FALSE")
+        broken = (
+            f"SELECT {self._placeholders('v')}, CASE WHEN v.{quote(COUNT)} < 0 THEN '!' ELSE '?' END AS {quote(OP)}, "
+            f"0L AS {quote(PLUS)}, 0L AS {quote(MINUS)} FROM {quote(valued)} v WHERE v.{quote(COUNT)} < 0 "
+            f"OR (v.`__ps_stale`{f' AND v.{quote(COUNT)} > 0' if self._keys else ''})"
+        )
+        gone = (
+            f"SELECT {self._placeholders('v')}, 'd' AS {quote(OP)}, 0L AS {quote(PLUS)}, "
+            f"{self._shown_count('o')} AS {quote(MINUS)} FROM {quote(valued)} v JOIN {quote(stored)} o "
+            f"ON {self._match('v', 'o')} WHERE v.`__ps_stale` AND v.{quote(COUNT)} = 0"
+        )
+        sql = f"{changed}\nUNION ALL\n{broken}" + (f"\nUNION ALL\n{gone}" if self._keys and stale else "")
+        return query.statement("fold", sql, [summed, rows, stored, valued], "stored groups with the delta folded in")
+
+    def _summed(self, query: DeltaQuery, delta: str) -> str:
+        """The delta of every component per touched group."""
+        assert self._folded is not None
+        columns = self._aggregate.child.by_id
+        weight = quote(WEIGHT)
+        arguments = [
+            Attribute(-1 - each.index, f"argument{each.index}", "", True) for each in self._folded
+        ]
+        named = [f"{expression.render(columns)} AS {attribute.sql}" for expression, attribute in self._aggregate.keys]
+        named += [
+            f"{each.argument} AS `__ps_x{each.index}`" for each in self._folded
+        ]
+        rows = query.relation("arguments", f"SELECT {', '.join([*named, weight])} FROM {quote(delta)}", [delta])
+        if any(each.fold.nets_values for each in self._folded):
+            held = [attribute.sql for _, attribute in self._aggregate.keys]
+            held += [f"`__ps_x{-1 - argument.id}`" for argument in arguments]
+            rows = query.relation(
+                "net",
+                f"SELECT {', '.join(held)}, sum({weight}) AS {weight} FROM {quote(rows)} "
+                f"GROUP BY {', '.join(held)} HAVING sum({weight}) <> 0",
+                [rows],
+            )
+        items = [attribute.sql for _, attribute in self._aggregate.keys]
+        items.append(f"coalesce(sum({weight}), 0) AS {quote(COUNT)}")
+        for each in self._folded:
+            for suffix, sql in each.fold.delta(f"`__ps_x{each.index}`", weight):
+                items.append(f"{sql} AS {quote(each.component(suffix))}")
+        sql = f"SELECT {', '.join(items)} FROM {quote(rows)}"
+        if self._aggregate.keys:
+            sql += f" GROUP BY {', '.join(attribute.sql for _, attribute in self._aggregate.keys)}"
+        return query.relation("summed", sql, [rows])
+
+    def finish(self, query: DeltaQuery, rows: pa.Table) -> Step | None:
+        if self._folded is None or rows.num_rows == 0 or "?" not in pc.unique(rows.column(OP)).to_pylist():
+            return None
+        if not self._keys:
+            return self._recompute(query, None)
+        changed = collected_leaf(query, CHANGED, (*(column.name for column in self.columns), OP))
+        items = ", ".join(f"{quote(name)} AS {attribute.sql}" for name, attribute in self._keys)
+        stale = query.relation("stale", f"SELECT {items} FROM {quote(changed)} WHERE {quote(OP)} = '?'", [changed])
+        return self._recompute(query, stale)
+
+    def _recompute(self, query: DeltaQuery, touched: str | None) -> Step:
+        """The touched groups at the end of the interval, against their stored rows."""
+        stored = stored_leaf(query, self)
+        if touched is None:
+            child = self._aggregate.child.at(query, Moment.AFTER)
+        else:
+            child = self._aggregate.narrowed(query, Moment.AFTER, touched)
+        rows = self._dressed(query, self._grouped(query, child))
+        sql = self._compared(query, touched, rows, stored, emptied="FALSE")
+        uses = [rows, stored, *([touched] if touched else [])]
+        return query.statement("recompute", sql, uses, "touched groups computed anew")
+
+    def difference(self, query: DeltaQuery, fresh: str) -> Step:
+        stored = stored_leaf(query, self)
+        if not self._keys:
+            return query.statement(
+                "diff", self._compared(query, None, fresh, stored, "FALSE"), [fresh, stored], "recomputed row"
+            )
+        keys = ", ".join(f"{quote(name)} AS {attribute.sql}" for name, attribute in self._keys)
+        every = query.relation(
+            "keys", f"SELECT {keys} FROM {quote(fresh)} UNION SELECT {keys} FROM {quote(stored)}", [fresh, stored]
+        )
+        sql = self._compared(query, every, fresh, stored, emptied="FALSE")
+        return query.statement("diff", sql, [every, fresh, stored], "recomputed groups against stored groups")
+
+    def _compared(self, query: DeltaQuery, touched: str | None, rows: str, stored: str, emptied: str) -> str:
+        """Rows to write for touched keys: `rows` are their new storage rows, missing or `emptied` means gone."""
+        if touched is None or not self._keys:
+            source = f"{quote(rows)} n LEFT JOIN {quote(stored)} o ON TRUE"
+            present, held = "TRUE", "o.`__ps_there`"
+            source = f"{quote(rows)} n LEFT JOIN (SELECT *, TRUE AS `__ps_there` FROM {quote(stored)}) o ON TRUE"
+        else:
+            new = " AND ".join(f"(t.{attribute.sql} <=> n.{quote(name)})" for name, attribute in self._keys)
+            old = " AND ".join(f"(t.{attribute.sql} <=> o.{quote(name)})" for name, attribute in self._keys)
+            source = (
+                f"{quote(touched)} t LEFT JOIN (SELECT *, TRUE AS `__ps_there` FROM {quote(rows)}) n ON {new} "
+                f"LEFT JOIN (SELECT *, TRUE AS `__ps_there` FROM {quote(stored)}) o ON {old}"
+            )
+            present, held = "n.`__ps_there`", "o.`__ps_there`"
+        alive = f"coalesce({present} AND NOT ({emptied}), FALSE)"
+        was = f"coalesce({held}, FALSE)"
+        pick = ", ".join(
+            f"CASE WHEN {alive} THEN n.{quote(column.name)} ELSE o.{quote(column.name)} END AS {quote(column.name)}"
+            for column in self.columns
+        )
+        unchanged = " AND ".join(same(f"n.{quote(column.name)}", f"o.{quote(column.name)}", column.type) for column in self.columns)
+        looks_same = " AND ".join(
+            same(f"n.{quote(column.name)}", f"o.{quote(column.name)}", column.type) for column in self._values
+        ) or "TRUE"
+        shown_now, shown_then = (
+            (f"coalesce(n.{quote(SHOWN)}, FALSE)", f"coalesce(o.{quote(SHOWN)}, FALSE)")
+            if self.has_hidden_rows
+            else ("TRUE", "TRUE")
+        )
+        now, then = f"({alive} AND {shown_now})", f"({was} AND {shown_then})"
+        steady = f"({now} AND {then} AND {looks_same})"
+        return (
+            f"SELECT {pick}, CASE WHEN {alive} THEN 'u' ELSE 'd' END AS {quote(OP)}, "
+            f"CASE WHEN {now} AND NOT {steady} THEN 1L ELSE 0L END AS {quote(PLUS)}, "
+            f"CASE WHEN {then} AND NOT {steady} THEN 1L ELSE 0L END AS {quote(MINUS)}\n"
+            f"FROM {source}\nWHERE ({alive} AND NOT ({was} AND {unchanged})) OR (NOT {alive} AND {was})"
+        )
+
+    def _placeholders(self, alias: str) -> str:
+        """A storage row that only carries its key."""
+        keys = {name: attribute for name, attribute in self._keys}
+        return ", ".join(
+            f"{alias}.{keys[column.name].sql} AS {quote(column.name)}"
+            if column.name in keys
+            else f"CAST(NULL AS {column.type}) AS {quote(column.name)}"
+            for column in self.columns
+        )
+
+    def _shown_count(self, alias: str) -> str:
+        return f"CASE WHEN {alias}.{quote(SHOWN)} THEN 1L ELSE 0L END" if self.has_hidden_rows else "1L"
+
+    def _match(self, touched: str, stored: str) -> str:
+        return " AND ".join(
+            f"({touched}.{attribute.sql} <=> {stored}.{quote(name)})" for name, attribute in self._keys
+        ) or "TRUE"
+
+    def _list(self) -> str:
+        return ", ".join(quote(column.name) for column in self.columns)
+
+
+def _split(root: Operator) -> tuple[list[Operator], Aggregate]:
+    """What stands above the top aggregate, from the top down, and the aggregate."""
+    above: list[Operator] = []
+    node = root
+    while isinstance(node, Project | Filter):
+        above.append(node)
+        node = node.child
+    assert isinstance(node, Aggregate)
+    return above, node
+
+
+def top_aggregate(root: Operator) -> Aggregate | None:
+    """The aggregate that only projections and filters stand above, if there is one."""
+    node = root
+    while isinstance(node, Project | Filter):
+        node = node.child
+    return node if isinstance(node, Aggregate) else None

@@ -1,0 +1,116 @@
+"""Stored rows: which columns a stream table's storage has, and the programs that fill and change it.
+
+A program is a list of statements. The last one yields rows of storage columns with an operation; the operations are the
+whole language between compiler and applier:
+
+    i   a physical row to add (bags)          d   take away the row of this key, or all physical rows of this value
+    u   the complete new row of this key      ?   this key must be recomputed      !   stored rows contradict the delta
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from penstock.errors import UnstorableColumn
+from penstock.names import HIDDEN
+from penstock.operators.delta_query import DeltaQuery, Leaf, LeafKind, Moment, Step
+from penstock.operators.expression import Attribute
+from penstock.operators.operator import Operator
+
+OP = "__ps_op"
+PLUS = "__ps_plus"
+"""How many visible rows this change adds."""
+MINUS = "__ps_minus"
+"""How many visible rows this change takes away."""
+SHOWN = "__ps_shown"
+COUNT = "__ps_count"
+
+_FORBIDDEN = set(" ,;{}()\n\t=")
+
+
+@dataclass(frozen=True, slots=True)
+class StoredColumn:
+    """One column of the storage; `visible` is its name for users, None if it is hidden."""
+
+    name: str
+    type: str
+    visible: str | None
+
+
+class Store(ABC):
+    """What is stored for a query and how it is maintained."""
+
+    root: Operator
+    columns: tuple[StoredColumn, ...]
+    key: tuple[str, ...] | None
+    """Storage columns that identify a row; () for the one row of a global aggregate; None for a bag."""
+    strategy: str
+
+    @abstractmethod
+    def fill(self, query: DeltaQuery, moment: Moment) -> Step:
+        """The complete stored rows at a moment."""
+
+    @abstractmethod
+    def change(self, query: DeltaQuery) -> Step:
+        """The statement after `query.steps` that yields the change."""
+
+    @abstractmethod
+    def finish(self, query: DeltaQuery, rows: pa.Table) -> Step | None:
+        """One more statement, if the rows of `change` leave something open; it reads them as `CHANGED`."""
+
+    @abstractmethod
+    def difference(self, query: DeltaQuery, fresh: str) -> Step:
+        """The change that turns the stored rows into those of the leaf `fresh`, which has the storage columns."""
+
+    @property
+    def weighted(self) -> bool:
+        """True if a physical row stands for `__ps_weight` rows."""
+        return self.key is None
+
+    @property
+    def has_hidden_rows(self) -> bool:
+        """True if some stored rows are not shown."""
+        return any(column.name == SHOWN for column in self.columns)
+
+
+CHANGED = f"{HIDDEN}changed"
+
+
+def stored_leaf(query: DeltaQuery, store: Store) -> str:
+    """The stored rows as a leaf."""
+    return query.leaf(Leaf(f"{HIDDEN}stored", LeafKind.STORED, tuple(column.name for column in store.columns)))
+
+
+def collected_leaf(query: DeltaQuery, name: str, columns: tuple[str, ...]) -> str:
+    """Rows that the caller collected."""
+    return query.leaf(Leaf(name, LeafKind.COLLECTED, columns))
+
+
+def name_columns(visible: tuple[Attribute, ...]) -> tuple[StoredColumn, ...]:
+    """Storage names for the result columns; refuses what a table cannot hold.
+
+    A name with characters that Delta refuses, such as `sum(amount)`, is stored under a plain one.
+    """
+    taken: dict[str, str] = {}
+    columns = []
+    for index, attribute in enumerate(visible):
+        lowered = attribute.name.lower()
+        if lowered in taken:
+            raise UnstorableColumn(column=attribute.name, why=f"another result column is called {taken[lowered]}")
+        if lowered.startswith(HIDDEN):
+            raise UnstorableColumn(column=attribute.name, why=f"names that start with {HIDDEN} are reserved")
+        if attribute.type in {"VOID", "INTERVAL"} or "INTERVAL" in attribute.type or "VOID" in attribute.type:
+            raise UnstorableColumn(column=attribute.name, why=f"a Delta table cannot hold the type {attribute.type}")
+        taken[lowered] = attribute.name
+        plain = attribute.name if attribute.name and not (set(attribute.name) & _FORBIDDEN) else f"c{index + 1}"
+        columns.append(StoredColumn(plain, attribute.type, attribute.name))
+    names = [column.name.lower() for column in columns]
+    return tuple(
+        StoredColumn(f"{column.name}_{index + 1}", column.type, column.visible)
+        if column.name != column.visible and names.count(column.name.lower()) > 1
+        else column
+        for index, column in enumerate(columns)
+    )

@@ -1,0 +1,105 @@
+"""Aggregate below another operator.
+
+    Δ(γ R)  =  γ(R₁ ⋉ K)  −  γ(R₀ ⋉ K)          K = group keys of ΔR
+
+Only the groups that a change row belongs to can differ, so both ends are computed for those alone. This needs calls
+whose value can be reproduced from the rows alone. An aggregate at the top of a query has stored rows to lean on, and
+rules of its own: `compile/fold_groups.py` and `compile/recompute_groups.py`. DISTINCT is an aggregate without calls.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.names import WEIGHT, quote
+from penstock.operators.delta_query import DeltaQuery, Moment
+from penstock.operators.expression import AggregateCall, Attribute, Expression
+from penstock.operators.operator import KeyRange, Operator, column_list, follow, select_list
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate(Operator):
+    """GROUP BY `keys`, computing `calls`; without keys, one row over everything."""
+
+    child: Operator
+    keys: tuple[tuple[Expression, Attribute], ...]
+    calls: tuple[tuple[AggregateCall, Attribute], ...]
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """DISTINCT is shown under its own name."""
+        return "aggregate" if self.calls or not self.keys else "distinct"
+
+    @property
+    def rule(self) -> str:  # type: ignore[override]
+        """Depends on whether there are groups to narrow down to."""
+        return "touched groups at the end minus touched groups at the start" if self.keys else "whole: both ends"
+
+    @property
+    def columns(self) -> tuple[Attribute, ...]:
+        return (*(attribute for _, attribute in self.keys), *(attribute for _, attribute in self.calls))
+
+    @property
+    def children(self) -> tuple[Operator, ...]:
+        return (self.child,)
+
+    def at(self, query: DeltaQuery, moment: Moment, within: tuple[KeyRange, ...] = ()) -> str:
+        return self.grouped(query, self.child.at(query, moment, follow(within, self.keys)))
+
+    def grouped(self, query: DeltaQuery, child: str) -> str:
+        """Group the rows of a relation that has the child's columns."""
+        columns = self.child.by_id
+        items = [(expression.render(columns), attribute) for expression, attribute in self.keys]
+        items += [(call.call.render(columns), attribute) for call, attribute in self.calls]
+        sql = f"SELECT {select_list(items)} FROM {quote(child)}"
+        if self.keys:
+            sql += f" GROUP BY {', '.join(expression.render(columns) for expression, _ in self.keys)}"
+        return query.relation("group", sql, [child])
+
+    def delta(self, query: DeltaQuery) -> str:
+        if self.keys:
+            touched = self.touched(query, self.child.delta(query))
+            after, before = (
+                self.grouped(query, self.narrowed(query, moment, touched)) for moment in (Moment.AFTER, Moment.BEFORE)
+            )
+        else:
+            after, before = self.at(query, Moment.AFTER), self.at(query, Moment.BEFORE)
+        columns, weight = column_list(self.columns), quote(WEIGHT)
+        sql = (
+            f"SELECT {columns}, CAST(1 AS BIGINT) AS {weight} FROM {quote(after)}\n  UNION ALL\n  "
+            f"SELECT {columns}, CAST(-1 AS BIGINT) AS {weight} FROM {quote(before)}"
+        )
+        return query.relation("group_delta", sql, [after, before])
+
+    def touched(self, query: DeltaQuery, delta: str) -> str:
+        """Collect the group keys that the child's delta touches."""
+        columns = self.child.by_id
+        items = select_list((expression.render(columns), attribute) for expression, attribute in self.keys)
+        return query.collect(
+            f"SELECT DISTINCT {items} FROM {quote(delta)}",
+            [delta],
+            tuple(attribute.column for _, attribute in self.keys),
+            f"touched groups of {self.name} by {self.detail()}",
+        )
+
+    def narrowed(self, query: DeltaQuery, moment: Moment, touched: str) -> str:
+        """The child's rows at a moment that belong to collected groups."""
+        ranges = tuple(
+            KeyRange(expression.attribute, touched, attribute.column)
+            for expression, attribute in self.keys
+            if expression.attribute is not None
+        )
+        rows = self.child.at(query, moment, ranges)
+        match = " AND ".join(
+            f"(k.{attribute.sql} <=> {expression.render_with(lambda held: 'r.' + self.child.by_id[held].sql)})"
+            for expression, attribute in self.keys
+        )
+        columns = column_list(self.child.columns, prefix="r.")
+        sql = f"SELECT {columns} FROM {quote(rows)} r LEFT SEMI JOIN {quote(touched)} k ON {match}"
+        return query.relation("touched_rows", sql, [rows, touched])
+
+    def detail(self) -> str:
+        columns = self.child.by_id
+        keys = ", ".join(expression.render(columns) for expression, _ in self.keys) or "everything"
+        calls = ", ".join(call.call.render(columns) for call, _ in self.calls)
+        return f"{keys}: {calls}" if calls else keys

@@ -1,0 +1,31 @@
+"""Consolidation: one row per distinct row, weights summed, zeros dropped.
+
+Rows are told apart to the bit: SQL equality holds −0.0 and 0.0 for one value, a table does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from penstock.names import WEIGHT, quote
+from penstock.operators.delta_query import DeltaQuery
+from penstock.operators.expression import Attribute
+from penstock.operators.operator import column_list
+from penstock.operators.types import equal_by_text
+
+
+def consolidate(query: DeltaQuery, delta: str, columns: Sequence[Attribute]) -> str:
+    """The delta with equal rows merged and cancelled rows gone."""
+    weight = quote(WEIGHT)
+    sql = (
+        f"SELECT {column_list(columns) if columns else '1 AS `__ps_none`'}, sum({weight}) AS {weight} "
+        f"FROM {quote(delta)}{group_by_bits([(each.sql, each.type) for each in columns])} HAVING sum({weight}) <> 0"
+    )
+    return query.relation("net", sql, [delta])
+
+
+def group_by_bits(columns: Sequence[tuple[str, str]]) -> str:
+    """A GROUP BY clause over (SQL, type) pairs that tells values apart to the bit."""
+    keys = [sql for sql, _ in columns]
+    keys += [f"CAST({sql} AS STRING)" for sql, type_ in columns if equal_by_text(type_)]
+    return f" GROUP BY {', '.join(keys)}" if keys else ""

@@ -1,0 +1,52 @@
+"""Project: a select list.
+
+    Δ(π R)  =  π ΔR          linear, for deterministic expressions only
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.names import quote
+from penstock.operators.delta_query import DeltaQuery, Moment
+from penstock.operators.expression import Attribute, Expression
+from penstock.operators.operator import KeyRange, Operator, follow, select_list
+
+
+@dataclass(frozen=True, slots=True)
+class Project(Operator):
+    """Expressions over the child's columns."""
+
+    child: Operator
+    items: tuple[tuple[Expression, Attribute], ...]
+
+    name = "project"
+    rule = "linear: the expressions on the change rows"
+
+    @property
+    def columns(self) -> tuple[Attribute, ...]:
+        return tuple(attribute for _, attribute in self.items)
+
+    @property
+    def children(self) -> tuple[Operator, ...]:
+        return (self.child,)
+
+    def at(self, query: DeltaQuery, moment: Moment, within: tuple[KeyRange, ...] = ()) -> str:
+        return self._projected(query, self.child.at(query, moment, follow(within, self.items)), weighted=False)
+
+    def delta(self, query: DeltaQuery) -> str:
+        return self._projected(query, self.child.delta(query), weighted=True)
+
+    def _projected(self, query: DeltaQuery, child: str, weighted: bool) -> str:
+        items = select_list(
+            ((expression.render(self.child.by_id), attribute) for expression, attribute in self.items), weighted
+        )
+        return query.relation("project", f"SELECT {items} FROM {quote(child)}", [child])
+
+    def detail(self) -> str:
+        return ", ".join(
+            f"{expression.render(self.child.by_id)} AS {attribute.name}"
+            if expression.attribute is None
+            else attribute.name
+            for expression, attribute in self.items
+        )
