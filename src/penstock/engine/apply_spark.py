@@ -15,6 +15,7 @@ from uuid import uuid4
 
 import delta.exceptions as conflicts
 import pyarrow as pa
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -195,3 +196,5 @@ def _translated(name: str) -> Iterator[None]:
         raise CommitConflict(name=name, why=str(lost).splitlines()[0]) from lost
     except PySparkException as failed:
         raise StorageError(detail=f"Spark could not write {name}: {str(failed).splitlines()[0]}") from failed
+    except Py4JJavaError as failed:
+        raise StorageError(detail=f"Spark could not write {name}: {failed.java_exception}") from failed

@@ -26,12 +26,14 @@ from penstock.engine.storage import (
     Pin,
     Storage,
     commit_info,
+    declare_timestamp_ntz,
     hides_timestamp_ntz,
     layout_of,
     moves_data,
     read_commit,
     translated,
 )
+from penstock.engine.storage_schema import fields_of, holds
 from penstock.errors import CommitConflict, InternalError, StorageError
 
 if TYPE_CHECKING:
@@ -69,10 +71,12 @@ def commit(
     """
     started = time.perf_counter()
     record = _fenced(storage, pin, record, transaction_number)
-    needs_spark = pin.not_fast or (schema_json is not None and _brings_hidden_feature(pin, schema_json))
-    chosen: Applier = "spark" if needs_spark else applier
-    if chosen == "delta-rs":
+    chosen: Applier = "spark" if pin.not_fast else applier
+    session = _session(storage, pin, spark) if chosen == "spark" else None
+    _prepare(storage, pin, record, schema_json, chosen)
+    if session is None:
         rows = change.rows if isinstance(change.rows, pa.Table) else change.rows.toArrow()
+        base = pin.handle.version()
         with translated(storage.path):
             written = apply_delta_rs.apply(
                 pin.handle,
@@ -83,12 +87,12 @@ def commit(
                 app=record.stream_table_id,
                 number=transaction_number,
             )
-        version = _landed_by_delta_rs(storage, pin)
+        version = _landed_by_delta_rs(storage, pin, base)
     else:
         from penstock.engine import apply_spark
 
         apply_spark.apply(
-            _session(storage, pin, spark),
+            session,
             storage.path,
             change,
             layout_of(pin.handle),
@@ -117,7 +121,7 @@ def carry_frontier(
     if pin.not_fast is None:
         with translated(storage.path):
             apply_delta_rs.carry(pin.handle, record=record.to_json(), app=record.stream_table_id, number=number)
-        return Committed(_landed_by_delta_rs(storage, pin), "delta-rs", time.perf_counter() - started, 0)
+        return Committed(_landed_by_delta_rs(storage, pin, pin.version), "delta-rs", time.perf_counter() - started, 0)
     from penstock.engine import apply_spark
 
     session = _session(storage, pin, spark)
@@ -140,20 +144,25 @@ def _fenced(storage: Storage, pin: Pin, record: CommitRecord, number: int) -> Co
     return replace(record, base_version=pin.version)
 
 
-def _brings_hidden_feature(pin: Pin, schema_json: str) -> bool:
-    declared = pin.handle.protocol().writer_features or ()
-    return hides_timestamp_ntz(schema_json) and "timestampNtz" not in declared
+def _prepare(storage: Storage, pin: Pin, record: CommitRecord, schema_json: str | None, applier: Applier) -> None:
+    """Declare a table feature that new columns need and the applier would not declare by itself."""
+    if schema_json is None or "timestampNtz" in (pin.handle.protocol().writer_features or ()):
+        return
+    needed = any(holds(kind, "timestamp_ntz") for kind in fields_of(schema_json).values())
+    if needed and (applier == "spark" or hides_timestamp_ntz(schema_json)):
+        with translated(storage.path):
+            declare_timestamp_ntz(pin.handle, record.stream_table_id)
 
 
-def _landed_by_delta_rs(storage: Storage, pin: Pin) -> int:
+def _landed_by_delta_rs(storage: Storage, pin: Pin, base: int) -> int:
     version = pin.handle.version()
-    if version == pin.version:
+    if version == base:
         newest = storage.version
-        if newest != pin.version:
+        if newest != base:
             raise CommitConflict(name=storage.path, why=f"it moved to version {newest} meanwhile")
         raise InternalError(why=f"the change to {storage.path} touched no row, so nothing was committed")
-    if version != pin.version + 1:
-        raise InternalError(why=f"a commit on version {pin.version} of {storage.path} landed at {version}")
+    if version != base + 1:
+        raise InternalError(why=f"a commit on version {base} of {storage.path} landed at {version}")
     return version
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from deltalake import CommitProperties, DeltaTable, Schema, write_deltalake
+from deltalake import CommitProperties, DeltaTable, Schema, TableFeatures, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError, DeltaProtocolError, TableNotFoundError
 
 from penstock.engine.commit_record import USER_METADATA, CommitRecord, record_in
@@ -235,6 +235,24 @@ def moves_data(actions: list[dict[str, Any]]) -> bool:
         kind == "cdc" or (kind in ("add", "remove") and body.get("dataChange", True))
         for action in actions
         for kind, body in action.items()
+    )
+
+
+def declare_timestamp_ntz(handle: DeltaTable, stream_table_id: str) -> None:
+    """Declare the feature for timestamps without zone in a commit of its own, on this handle.
+
+    Needed before an overwrite brings the first such column: Spark refuses to add the feature by itself. The features
+    that the old protocol number stood for are named too, because delta-rs would drop them.
+    """
+    handle.alter.add_feature(
+        [
+            TableFeatures.TimestampWithoutTimezone,
+            TableFeatures.ChangeDataFeed,
+            TableFeatures.Invariants,
+            TableFeatures.AppendOnly,
+        ],
+        allow_protocol_versions_increase=True,
+        commit_properties=_configuration_note(stream_table_id),
     )
 
 

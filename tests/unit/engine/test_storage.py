@@ -9,7 +9,6 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
-from stored import ID, SAMPLES, Model, apply_now, bag, record, schema, table
 
 import penstock.engine.merge_predicate as merge_predicate
 from penstock.engine.apply import Change
@@ -18,6 +17,7 @@ from penstock.engine.merge_predicate import OP
 from penstock.engine.storage import Layout, Storage, key_configuration, read_commit, translated
 from penstock.errors import CommitConflict, InternalError, StorageError, StorageMissing, TableExists
 from penstock.names import WEIGHT
+from stored import ID, SAMPLES, Model, apply_now, bag, record, schema, table
 
 KEYED = schema(k="long", v="string")
 BAG = schema(k="long", v="double", **{WEIGHT: "long"})
