@@ -1,0 +1,162 @@
+"""Is this machine ready? One check per thing that Penstock stands on, each with what was found and what to do.
+
+A check never raises and never changes anything: a broken installation is exactly when it is asked. Only `deep` starts
+Spark, and writes one small Delta table into a folder that is removed again.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import sys
+import tempfile
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from penstock.engine.jars import DELTA_VERSION, JARS, jars_folder, missing_jars
+from penstock.engine.java import require_java
+from penstock.errors import JavaUnusable, PenstockError
+
+CATALOG_FILE = "catalog.sqlite"
+"""Where the embedded catalog lies inside the warehouse."""
+
+_PYSPARK_VERSION = "4.2.0"
+_OLDEST_PYTHON = (3, 11)
+_LEAST_FREE_BYTES = 2 * 1024**3
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at; `advice` is empty when it is as it should be."""
+
+    name: str
+    ok: bool
+    found: str
+    advice: str = ""
+
+
+def diagnose(warehouse: Path, catalog: Path | None = None, deep: bool = False) -> list[Check]:
+    """Every check, in the order in which one should mend them; `catalog` is the SQLite file, if it is one."""
+    warehouse = warehouse.absolute()
+    checks = [
+        _java(),
+        _python(),
+        _package("Spark", "pyspark", _PYSPARK_VERSION),
+        _package("Delta", "delta-spark", DELTA_VERSION),
+        _package("delta-rs", "deltalake", "1.6"),
+        _jars(),
+        _catalog(warehouse / CATALOG_FILE if catalog is None else catalog),
+        _warehouse(warehouse),
+        _disk(warehouse),
+    ]
+    if deep:
+        checks.append(_round_trip())
+    return checks
+
+
+def _java() -> Check:
+    try:
+        return Check("Java", True, require_java())
+    except JavaUnusable as error:
+        return Check("Java", False, str(error.facts["found"]), error.advice)
+
+
+def _python() -> Check:
+    needed = ".".join(map(str, _OLDEST_PYTHON))
+    ok = sys.version_info >= _OLDEST_PYTHON
+    found = f"Python {sys.version.split()[0]} ({sys.executable})"
+    return Check("Python", ok, found, "" if ok else f"Install Python {needed} or later.")
+
+
+def _package(name: str, distribution: str, needed: str) -> Check:
+    advice = f"Install {distribution}=={needed}{'' if needed.count('.') > 1 else '.*'}."
+    try:
+        found = version(distribution)
+    except PackageNotFoundError:
+        return Check(name, False, "not installed", advice)
+    ok = found == needed or found.startswith(needed + ".")
+    return Check(name, ok, f"{distribution} {found}", "" if ok else advice)
+
+
+def _jars() -> Check:
+    folder = jars_folder()
+    if lacking := missing_jars(folder):
+        found = f"{len(JARS) - len(lacking)} of {len(JARS)} in {folder}"
+        names = ", ".join(jar.coordinate for jar in lacking)
+        return Check("jars", False, found, f"Fetched at the next start; or put {names} there by hand.")
+    return Check("jars", True, f"all {len(JARS)} in {folder}")
+
+
+def _catalog(file: Path) -> Check:
+    if not file.exists():
+        return Check("catalog", True, f"none yet; {file} will be made at the first start")
+    try:
+        # `mode=ro` neither creates the file nor takes a lock that a running scheduler would notice.
+        connection = sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, timeout=2)
+        try:
+            (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+            schema = connection.execute("SELECT number FROM meta WHERE key = 'schema_version'").fetchone()
+        finally:
+            connection.close()
+    except sqlite3.Error as error:
+        return Check("catalog", False, f"{file}: {error}", "Move it away; it is rebuilt from the tables.")
+    if verdict != "ok" or schema is None:
+        found = "no schema version" if schema is None else verdict
+        return Check("catalog", False, f"{file}: {found}", "Move it away; it is rebuilt from the tables.")
+    return Check("catalog", True, f"{file}, schema version {schema[0]}")
+
+
+def _warehouse(warehouse: Path) -> Check:
+    place = _nearest(warehouse)
+    ok = place.is_dir() and os.access(place, os.W_OK | os.X_OK)
+    state = "writable" if ok else "not writable" if place.is_dir() else "not a folder"
+    found = f"{warehouse} ({state})" if place == warehouse else f"{warehouse} (not there yet; {place} is {state})"
+    return Check("warehouse", ok, found, "" if ok else "Choose a folder that this user can write to.")
+
+
+def _disk(warehouse: Path) -> Check:
+    free = shutil.disk_usage(_nearest(warehouse)).free
+    ok = free >= _LEAST_FREE_BYTES
+    least = _LEAST_FREE_BYTES / 1024**3
+    return Check("disk", ok, f"{free / 1024**3:.1f} GiB free", "" if ok else f"Make room: {least:.0f} GiB at least.")
+
+
+def _nearest(path: Path) -> Path:
+    """The path itself, or the closest folder above it that exists."""
+    return next(each for each in (path, *path.parents) if each.exists())
+
+
+def _round_trip() -> Check:
+    try:
+        with tempfile.TemporaryDirectory(prefix="penstock-doctor-") as folder:
+            return Check("round trip", True, _write_and_read(Path(folder)))
+    except PenstockError as error:
+        return Check("round trip", False, error.text, error.advice)
+    except Exception as error:
+        # Whatever Spark, py4j or the file system raise is the finding.
+        said = next(iter(str(error).splitlines()), "")
+        advice = "PENSTOCK_SPARK_LOG=info shows what Spark says."
+        return Check("round trip", False, f"{type(error).__name__}: {said}", advice)
+
+
+def _write_and_read(folder: Path) -> str:
+    # Here and not above: a broken pyspark must not keep the other checks from running.
+    from pyspark.sql import SparkSession
+
+    from penstock.engine.session import check_session, start_session
+
+    running = SparkSession.getActiveSession()
+    spark = running or start_session(folder / "warehouse")
+    try:
+        check_session(spark)
+        table = str(folder / "table")
+        spark.range(3).write.format("delta").save(table)
+        rows = spark.read.format("delta").load(table).count()
+        if rows != 3:
+            raise ValueError(f"wrote 3 rows, read {rows}")
+        return f"Spark {spark.version} wrote and read a Delta table"
+    finally:
+        if running is None:
+            spark.stop()

@@ -1,0 +1,27 @@
+"""One Spark for the whole run: a test that asks for `spark` gets it, and is marked `spark` by that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker("spark")
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    # Imported here, so that a run without Spark tests does not load it.
+    from penstock.engine.session import SparkSettings, start_session
+
+    session = start_session(tmp_path_factory.mktemp("warehouse"), SparkSettings(shuffle_partitions=2))
+    yield session
+    session.stop()
