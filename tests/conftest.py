@@ -20,8 +20,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     # Imported here, so that a run without Spark tests does not load it.
-    from penstock.engine.session import SparkSettings, start_session
+    from penstock.engine.session import start_session
+    from penstock.settings import Settings
 
-    session = start_session(tmp_path_factory.mktemp("warehouse"), SparkSettings(shuffle_partitions=2))
+    session = start_session(tmp_path_factory.mktemp("warehouse"), Settings(driver_memory="2g", shuffle_partitions=2))
     yield session
     session.stop()

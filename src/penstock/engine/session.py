@@ -13,7 +13,6 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +27,7 @@ from pyspark.sql import SparkSession
 from penstock.engine.jars import resolve_jars
 from penstock.engine.java import require_java
 from penstock.errors import SessionMisconfigured, WarehouseUnusable
+from penstock.settings import Settings
 
 SPARK_VERSION = "4.2"
 EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
@@ -38,18 +38,13 @@ TABLES = "tables"
 _OWNER = "spark.penstock.warehouse"
 
 
-@dataclass(frozen=True, slots=True)
-class SparkSettings:
-    """What may differ between local sessions; `extra` wins over everything that Penstock sets."""
+def start_session(
+    warehouse: Path, settings: Settings | None = None, extra: Mapping[str, str] | None = None
+) -> SparkSession:
+    """A local Spark with Delta for this warehouse; the running one if it belongs to the same warehouse.
 
-    master: str = "local[*]"
-    driver_memory: str = "2g"
-    shuffle_partitions: int = 4
-    extra: Mapping[str, str] = field(default_factory=dict)
-
-
-def start_session(warehouse: Path, settings: SparkSettings | None = None) -> SparkSession:
-    """A local Spark with Delta for this warehouse; the running one if it belongs to the same warehouse."""
+    `extra` are Spark settings that win over everything that Penstock sets.
+    """
     warehouse = warehouse.absolute()
     if (running := SparkSession.getActiveSession() or SparkSession._instantiatedSession) is not None:
         if _is_alive(running) and running.conf.get(_OWNER, None) == str(warehouse):
@@ -70,17 +65,17 @@ def start_session(warehouse: Path, settings: SparkSettings | None = None) -> Spa
         ) from error
 
     conf = SparkConf(loadDefaults=False)
-    conf.setAll(list(local_conf(warehouse, jars, settings or SparkSettings()).items()))
+    conf.setAll(list({**local_conf(warehouse, jars, settings or Settings()), **(extra or {})}.items()))
     # Workers would otherwise take the first python3 on the PATH, which lacks our packages.
     os.environ["PYSPARK_PYTHON"] = sys.executable
     context = SparkContext(conf=conf, gateway=None if SparkContext._gateway else _launch(conf, logs / "jvm.log"))
     return SparkSession(context)
 
 
-def local_conf(warehouse: Path, jars: list[Path], settings: SparkSettings) -> dict[str, str]:
+def local_conf(warehouse: Path, jars: list[Path], settings: Settings) -> dict[str, str]:
     """Every Spark setting of a session that Penstock starts."""
     return {
-        "spark.master": settings.master,
+        "spark.master": "local[*]",
         "spark.app.name": "penstock",
         _OWNER: str(warehouse),
         "spark.jars": ",".join(str(jar) for jar in jars),
@@ -111,7 +106,6 @@ def local_conf(warehouse: Path, jars: list[Path], settings: SparkSettings) -> di
         "spark.databricks.delta.properties.defaults.enableDeletionVectors": "false",
         # A checkpoint every 10 commits (the default) costs more than the small commits between them.
         "spark.databricks.delta.properties.defaults.checkpointInterval": "100",
-        **settings.extra,
     }
 
 

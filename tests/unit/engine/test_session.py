@@ -17,12 +17,12 @@ from penstock.engine.session import (
     CATALOG,
     EXTENSION,
     SPARK_VERSION,
-    SparkSettings,
     check_session,
     local_conf,
     start_session,
 )
 from penstock.errors import JavaUnusable, SessionMisconfigured
+from penstock.settings import Settings
 
 QUIET_RUN = """
 import sys
@@ -30,8 +30,9 @@ from pathlib import Path
 from penstock.engine.session import check_session, start_session
 from pyspark.sql.functions import udf
 
-spark = start_session(Path(sys.argv[1]))
+spark = start_session(Path(sys.argv[1]), extra={"spark.master": "local[1]"})
 check_session(spark)
+assert spark.sparkContext.master == "local[1]"
 spark.sql("CREATE TABLE t (a INT)")
 spark.sql("INSERT INTO t VALUES (1)")
 assert spark.table("t").select(udf(lambda a: a + 1, "int")("a")).collect()[0][0] == 2
@@ -181,7 +182,7 @@ def test_connect_session_is_refused() -> None:
         check_session(cast(SparkSession, connect()))
 
 
-def test_extra_settings_win_and_the_time_zone_is_left_alone(tmp_path: Path) -> None:
-    conf = local_conf(tmp_path, [], SparkSettings(extra={"spark.master": "local[1]"}))
-    assert conf["spark.master"] == "local[1]"
+def test_settings_reach_spark_and_the_time_zone_is_left_alone(tmp_path: Path) -> None:
+    conf = local_conf(tmp_path, [], Settings(driver_memory="3g", shuffle_partitions=7))
+    assert (conf["spark.driver.memory"], conf["spark.sql.shuffle.partitions"]) == ("3g", "7")
     assert "spark.sql.session.timeZone" not in conf
