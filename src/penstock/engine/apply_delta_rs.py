@@ -27,8 +27,8 @@ RANGE_COLUMNS = 4
 
 def apply(
     handle: DeltaTable, change: Change, rows: pa.Table, *, schema_json: str | None, record: str, app: str, number: int
-) -> int:
-    """Commit the change on `handle`; returns how many rows it was handed.
+) -> None:
+    """Commit the change on `handle`.
 
     `schema_json` is the new schema of an overwrite that changes columns, else None.
     """
@@ -42,7 +42,6 @@ def apply(
         write_deltalake(handle, stored, mode="append", writer_properties=writer, commit_properties=properties)
     else:
         _merge(handle, change, rows, layout, properties)
-    return int(rows.num_rows)
 
 
 def carry(handle: DeltaTable, *, record: str, app: str, number: int) -> None:

@@ -13,6 +13,8 @@ commit on top of a foreign one, which has no number of ours: that is found out a
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -33,7 +35,7 @@ from penstock.engine.storage import (
     read_commit,
     translated,
 )
-from penstock.engine.storage_schema import fields_of, holds
+from penstock.engine.storage_schema import fields_of, holds, require_storable
 from penstock.errors import CommitConflict, InternalError, StorageError
 
 if TYPE_CHECKING:
@@ -77,8 +79,8 @@ def commit(
     if session is None:
         rows = change.rows if isinstance(change.rows, pa.Table) else change.rows.toArrow()
         base = pin.handle.version()
-        with translated(storage.path):
-            written = apply_delta_rs.apply(
+        with _unless_it_landed(storage, base, record), translated(storage.path):
+            apply_delta_rs.apply(
                 pin.handle,
                 change,
                 rows,
@@ -87,7 +89,8 @@ def commit(
                 app=record.stream_table_id,
                 number=transaction_number,
             )
-        version = _landed_by_delta_rs(storage, pin, base)
+        version = _landed_by_delta_rs(storage, base, record)
+        written = int(rows.num_rows)
     else:
         from penstock.engine import apply_spark
 
@@ -119,9 +122,10 @@ def carry_frontier(
     number = pin.next_transaction if transaction_number is None else transaction_number
     record = _fenced(storage, pin, record, number)
     if pin.not_fast is None:
-        with translated(storage.path):
+        with _unless_it_landed(storage, pin.version, record), translated(storage.path):
             apply_delta_rs.carry(pin.handle, record=record.to_json(), app=record.stream_table_id, number=number)
-        return Committed(_landed_by_delta_rs(storage, pin, pin.version), "delta-rs", time.perf_counter() - started, 0)
+        version = _landed_by_delta_rs(storage, pin.version, record)
+        return Committed(version, "delta-rs", time.perf_counter() - started, 0)
     from penstock.engine import apply_spark
 
     session = _session(storage, pin, spark)
@@ -146,7 +150,10 @@ def _fenced(storage: Storage, pin: Pin, record: CommitRecord, number: int) -> Co
 
 def _prepare(storage: Storage, pin: Pin, record: CommitRecord, schema_json: str | None, applier: Applier) -> None:
     """Declare a table feature that new columns need and the applier would not declare by itself."""
-    if schema_json is None or "timestampNtz" in (pin.handle.protocol().writer_features or ()):
+    if schema_json is None:
+        return
+    require_storable(schema_json)
+    if "timestampNtz" in (pin.handle.protocol().writer_features or ()):
         return
     needed = any(holds(kind, "timestamp_ntz") for kind in fields_of(schema_json).values())
     if needed and (applier == "spark" or hides_timestamp_ntz(schema_json)):
@@ -154,16 +161,32 @@ def _prepare(storage: Storage, pin: Pin, record: CommitRecord, schema_json: str 
             declare_timestamp_ntz(pin.handle, record.stream_table_id)
 
 
-def _landed_by_delta_rs(storage: Storage, pin: Pin, base: int) -> int:
-    version = pin.handle.version()
-    if version == base:
-        newest = storage.version
-        if newest != base:
-            raise CommitConflict(name=storage.path, why=f"it moved to version {newest} meanwhile")
-        raise InternalError(why=f"the change to {storage.path} touched no row, so nothing was committed")
-    if version != base + 1:
-        raise InternalError(why=f"a commit on version {base} of {storage.path} landed at {version}")
-    return version
+@contextmanager
+def _unless_it_landed(storage: Storage, base: int, record: CommitRecord) -> Iterator[None]:
+    """Let an error pass only if the commit is not in the table.
+
+    Checkpoints and the clean-up of the log come after the commit inside the same call; when they fail, or when an
+    answer of the storage gets lost, the rows are there all the same.
+    """
+    try:
+        yield
+    except StorageError:
+        if not _is_ours(storage, base + 1, record):
+            raise
+
+
+def _is_ours(storage: Storage, version: int, record: CommitRecord) -> bool:
+    found = record_in(commit_info(read_commit(storage.path, version) or []), record.stream_table_id)
+    return found is not None and found.refresh_id == record.refresh_id
+
+
+def _landed_by_delta_rs(storage: Storage, base: int, record: CommitRecord) -> int:
+    if _is_ours(storage, base + 1, record):
+        return base + 1
+    newest = storage.version
+    if newest != base:
+        raise CommitConflict(name=storage.path, why=f"it moved to version {newest} meanwhile")
+    raise InternalError(why=f"the change to {storage.path} touched no row, so nothing was committed")
 
 
 def _session(storage: Storage, pin: Pin, spark: SparkSession | None) -> SparkSession:

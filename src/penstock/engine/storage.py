@@ -27,6 +27,7 @@ from penstock.engine.storage_schema import (
     holds,
     nullable,
     only_in_maps,
+    require_storable,
     same_columns,
 )
 from penstock.errors import CommitConflict, InternalError, StorageError, StorageMissing, TableExists
@@ -115,11 +116,12 @@ class Storage:
 
     @classmethod
     def create(cls, path: str | Path, layout: Layout, configuration: dict[str, str]) -> Storage:
-        """Create the table, empty; TableExists if there is one.
+        """Create the table, empty; TableExists if there is one, UnstorableColumn if it cannot hold a column.
 
         `configuration` must hold `penstock.id`; nullability in the layout's schema is dropped.
         """
         where = _location(path)
+        require_storable(layout.schema_json)
         if not configuration.get(ID_KEY):
             raise InternalError(why=f"a stream table's storage needs {ID_KEY} in its configuration")
         properties = {**_DEFAULTS, **configuration, **key_configuration(layout.key)}

@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from penstock.errors import InternalError
+from penstock.errors import InternalError, UnstorableColumn
 
 _DECIMAL = re.compile(r"decimal\((\d+),\s*(-?\d+)\)")
 _PLAIN: dict[str, pa.DataType] = {
@@ -70,6 +70,13 @@ def holds(delta_type: Any, name: str) -> bool:
     parts = [field["type"] for field in delta_type.get("fields", ())]
     parts += [delta_type[part] for part in ("elementType", "keyType", "valueType") if part in delta_type]
     return delta_type["type"] == name or any(holds(part, name) for part in parts)
+
+
+def require_storable(schema_json: str) -> None:
+    """UnstorableColumn if a name is one that not every writer of the table can handle."""
+    for name in fields_of(schema_json):
+        if "`" in name:
+            raise UnstorableColumn(column=name, why="Delta's MERGE cannot write the changes of a name with a backtick")
 
 
 def only_in_maps(delta_type: Any, name: str) -> bool:

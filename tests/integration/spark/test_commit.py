@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,8 +44,9 @@ def rows(storage: Storage) -> Any:
     return bag(storage.pin().handle.to_pyarrow_table(), BAG)
 
 
-@pytest.mark.parametrize("kind", ["append", "bag", "overwrite"])
-@pytest.mark.parametrize("successor", ["delta-rs", "spark"])
+@pytest.mark.parametrize(
+    ("kind", "successor"), [("append", "delta-rs"), ("bag", "delta-rs"), ("overwrite", "delta-rs"), ("append", "spark")]
+)
 def test_a_sleeper_that_wakes_after_a_takeover_does_no_harm(
     spark: SparkSession, storage: Storage, kind: Kind, successor: Applier, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -118,6 +121,44 @@ def test_a_table_that_delta_rs_may_not_write_goes_to_spark(spark: SparkSession, 
     assert carried.applier == "spark"
     actions = {kind for action in read_commit(storage.path, carried.version) or [] for kind in action}
     assert not actions & {"add", "remove", "cdc"}
+
+
+def test_a_writer_overtaken_while_it_writes_loses(spark: SparkSession, storage: Storage, tmp_path: Path) -> None:
+    """Spark has read the table and is writing files when the successor commits: even a blind append must not land."""
+    gate = tmp_path / "gate"
+
+    def slowly(batches: Any) -> Any:
+        (gate.parent / "writing").touch()
+        while not gate.exists():
+            time.sleep(0.05)
+        yield from batches
+
+    pin = storage.pin()
+    late = (
+        spark.createDataFrame([(1, 9)], f"k long, {WEIGHT} long")
+        .coalesce(1)
+        .mapInArrow(slowly, f"k long, {WEIGHT} long")
+    )
+    with ThreadPoolExecutor(1) as pool:
+        number = pin.next_transaction
+        running = pool.submit(
+            commit,
+            storage,
+            pin,
+            Change("append", late),
+            record(),
+            applier="spark",
+            transaction_number=number,
+            spark=spark,
+        )
+        while not (tmp_path / "writing").exists() and not running.done():
+            time.sleep(0.05)
+        apply_now(storage, Change("append", table(BAG, [{"k": 2, WEIGHT: 1}])))
+        gate.touch()
+        with pytest.raises(CommitConflict):
+            running.result(timeout=60)
+    assert storage.version == 2
+    assert storage.pin().damaged is None
 
 
 def test_errors_of_spark_are_ours(spark: SparkSession, storage: Storage) -> None:

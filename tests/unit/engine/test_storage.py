@@ -8,14 +8,16 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from deltalake import DeltaTable, write_deltalake
+from deltalake import DeltaTable, TableFeatures, write_deltalake
+from deltalake.exceptions import DeltaError
 
+import penstock.engine.apply_delta_rs as apply_delta_rs
 import penstock.engine.merge_predicate as merge_predicate
 from penstock.engine.apply import Change
 from penstock.engine.commit import carry_frontier, commit
 from penstock.engine.merge_predicate import OP
 from penstock.engine.storage import Layout, Storage, key_configuration, read_commit, translated
-from penstock.errors import CommitConflict, InternalError, StorageError, StorageMissing, TableExists
+from penstock.errors import CommitConflict, InternalError, StorageError, StorageMissing, TableExists, UnstorableColumn
 from penstock.names import WEIGHT
 from stored import ID, SAMPLES, Model, apply_now, bag, record, schema, table
 
@@ -57,6 +59,11 @@ class TestStorage:
         create(tmp_path)
         with pytest.raises(TableExists):
             create(tmp_path)
+
+    def test_a_name_that_not_every_writer_handles_is_refused(self, tmp_path: Path) -> None:
+        with pytest.raises(UnstorableColumn):
+            create(tmp_path, schema(**{"a`b": "long"}), None)
+        create(tmp_path, schema(**{"sum(a b, c);{x}=.\"'\\": "long"}), None)
 
     def test_no_table_is_storage_missing(self, tmp_path: Path) -> None:
         with pytest.raises(StorageMissing):
@@ -143,9 +150,7 @@ class TestPin:
         apply_now(storage, upsert((1, "a")))
         stale = record(base_version=1)
         DeltaTable(storage.path).update({"v": "'z'"})
-        from penstock.engine.apply_delta_rs import carry
-
-        carry(DeltaTable(storage.path), record=stale.to_json(), app=ID, number=1)
+        apply_delta_rs.carry(DeltaTable(storage.path), record=stale.to_json(), app=ID, number=1)
         pin = storage.pin()
         assert (pin.record_version, pin.damaged) == (3, "UPDATE at version 2 changed stored rows")
 
@@ -220,6 +225,24 @@ class TestCommit:
         with pytest.raises(InternalError, match="touched no row"):
             apply_now(storage, upsert((9, "a"), op="d"))
 
+    def test_an_error_after_the_commit_does_not_undo_it(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        right = apply_delta_rs.apply
+
+        def fails_afterwards(*given: Any, **more: Any) -> None:
+            right(*given, **more)
+            raise DeltaError("the checkpoint could not be written")
+
+        storage = create(tmp_path)
+        monkeypatch.setattr(apply_delta_rs, "apply", fails_afterwards)
+        assert apply_now(storage, upsert((1, "a"))).version == 1
+
+        def fails_before(*_: Any, **__: Any) -> None:
+            raise DeltaError("the disk is full")
+
+        monkeypatch.setattr(apply_delta_rs, "apply", fails_before)
+        with pytest.raises(StorageError, match="disk is full"):
+            apply_now(storage, upsert((1, "b")))
+
     def test_a_record_of_another_stream_table_is_refused(self, tmp_path: Path) -> None:
         storage = create(tmp_path)
         with pytest.raises(InternalError, match="cannot go into"):
@@ -235,8 +258,6 @@ class TestCommit:
     def test_a_table_outside_the_allow_list_needs_spark(self, tmp_path: Path) -> None:
         storage = create(tmp_path)
         handle = DeltaTable(storage.path)
-        from deltalake import TableFeatures
-
         handle.alter.add_feature(TableFeatures.DeletionVectors, allow_protocol_versions_increase=True)
         pin = storage.pin()
         assert pin.not_fast is not None
