@@ -1,3 +1,21 @@
 """Stream tables for Apache Spark: a query, a freshness target, and a Delta table kept equal to the query."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 __version__ = "0.1.0"
+
+__all__ = ["StreamTables", "__version__", "open"]
+
+if TYPE_CHECKING:
+    from penstock.api import StreamTables, open
+
+
+def __getattr__(name: str) -> Any:
+    # Importing the package must not load Spark: `penstock --help` answers at once.
+    if name in {"open", "StreamTables"}:
+        from penstock import api
+
+        return getattr(api, name)
+    raise AttributeError(f"module 'penstock' has no attribute {name!r}")

@@ -7,7 +7,7 @@ recorded trees.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from penstock.operators.expression import AggregateCall, Attribute, Expression
@@ -104,3 +104,12 @@ class Analyzer(Protocol):
     def bind(self, query: str) -> BoundQuery:
         """Analyse a query without running it; QueryInvalid if Spark refuses it."""
         ...
+
+
+def restrict(bound: BoundQuery, names: tuple[str, ...]) -> BoundQuery:
+    """The query with only the named result columns, in that order.
+
+    A stream table over `SELECT *` keeps the columns it was created with when a source gains one. KeyError if one is gone.
+    """
+    by_name = {attribute.name.lower(): attribute for attribute in bound.columns}
+    return replace(bound, columns=tuple(by_name[name.lower()] for name in names))

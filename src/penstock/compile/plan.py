@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from penstock.compile.bound import BoundQuery, Refused
@@ -12,12 +12,13 @@ from penstock.compile.passes.prune_columns import prune_columns
 from penstock.compile.store_bag import BagStore
 from penstock.compile.store_groups import GroupStore, top_aggregate
 from penstock.compile.store_keyed import KeyedStore
-from penstock.compile.stored import Store, name_columns
+from penstock.compile.stored import Store, StoredColumn, name_columns
 from penstock.errors import UnstorableColumn
+from penstock.operators.aggregate import Aggregate
 from penstock.operators.delta_query import DeltaQuery, LeafKind
+from penstock.operators.expression import Expression
 from penstock.operators.operator import Operator
 from penstock.operators.project import Project
-from penstock.operators.expression import Expression
 
 COMPILER = 1
 """Raised whenever the stored layout of an existing definition would come out differently."""
@@ -25,16 +26,16 @@ COMPILER = 1
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How a query is maintained: incrementally by `store`, or only in full because of `refused`."""
+    """How a query is stored and maintained: incrementally, or only in full because of `refused`."""
 
     bound: BoundQuery
-    store: Store | None
+    store: Store
     refused: Refused | None
 
     @property
     def incremental(self) -> bool:
         """True if the query has a local delta rule."""
-        return self.store is not None
+        return self.refused is None
 
 
 def compile_query(bound: BoundQuery, key: tuple[str, ...] = (), settings: Mapping[str, str] | None = None) -> Plan:
@@ -46,12 +47,12 @@ def compile_query(bound: BoundQuery, key: tuple[str, ...] = (), settings: Mappin
             raise UnstorableColumn(column=name, why="KEY names a column that the query does not return")
     stored_key = tuple(by_name[name.lower()] for name in key)
     if isinstance(bound.tree, Refused):
-        return Plan(bound, None, bound.tree)
+        return Plan(bound, _rootless(bound, columns, stored_key), bound.tree)
     root = _pruned(lower(bound.tree), bound)
     top = None if key else top_aggregate(root)
     refused = admit(root, top) or (None if top is not None else admit_result(bound.columns))
     if refused is not None:
-        return Plan(bound, None, refused)
+        return Plan(bound, _rootless(bound, columns, stored_key), refused)
     store: Store
     if top is not None:
         store = GroupStore(root, bound.columns, columns, dict(settings or {}))
@@ -61,6 +62,10 @@ def compile_query(bound: BoundQuery, key: tuple[str, ...] = (), settings: Mappin
         store = BagStore(root, bound.columns, columns)
     _check_every_source(store, root)
     return Plan(bound, store, None)
+
+
+def _rootless(bound: BoundQuery, columns: tuple[StoredColumn, ...], key: tuple[str, ...]) -> Store:
+    return KeyedStore(None, bound.columns, columns, key) if key else BagStore(None, bound.columns, columns)
 
 
 def _pruned(root: Operator, bound: BoundQuery) -> Operator:
@@ -85,5 +90,13 @@ def _check_every_source(store: Store, root: Operator) -> None:
         for leaf in step.leaves
         if leaf.kind is LeafKind.CHANGES and leaf.source is not None
     }
+    # A global aggregate reads its whole input at the ends of the interval instead.
+    seen |= {source.id for node in _nodes(root) if isinstance(node, Aggregate) and not node.keys for source in node.sources}
     missing = {source.name for source in root.sources if source.id not in seen}
     assert not missing, f"the delta does not read the changes of {sorted(missing)}"
+
+
+def _nodes(operator: Operator) -> Iterator[Operator]:
+    yield operator
+    for child in operator.children:
+        yield from _nodes(child)

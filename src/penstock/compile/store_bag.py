@@ -8,10 +8,7 @@ back, the physical rows of the touched values are read, all of them removed, and
 
 from __future__ import annotations
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from penstock.compile.stored import CHANGED, MINUS, OP, PLUS, Store, StoredColumn, collected_leaf, stored_leaf
+from penstock.compile.stored import CHANGED, MINUS, OP, PLUS, Store, StoredColumn, Summary, collected_leaf, stored_leaf
 from penstock.names import WEIGHT, quote
 from penstock.operators.consolidate import consolidate, group_by_bits
 from penstock.operators.delta_query import DeltaQuery, Moment, Step
@@ -25,25 +22,28 @@ class BagStore(Store):
 
     key = None
     strategy = "bag"
+    finish_replaces = True
 
-    def __init__(self, root: Operator, visible: tuple[Attribute, ...], columns: tuple[StoredColumn, ...]) -> None:
+    def __init__(self, root: Operator | None, visible: tuple[Attribute, ...], columns: tuple[StoredColumn, ...]) -> None:
         self.root = root
         self._visible = visible
         self._values = columns
         self.columns = (*columns, StoredColumn(WEIGHT, "BIGINT", None))
 
     def fill(self, query: DeltaQuery, moment: Moment) -> Step:
+        assert self.root is not None
         rows = self.root.at(query, moment)
         sql = f"SELECT {self._named()}, CAST(1 AS BIGINT) AS {quote(WEIGHT)} FROM {quote(rows)}"
         return query.statement("fill", sql, [rows], "all rows of the query")
 
     def change(self, query: DeltaQuery) -> Step:
+        assert self.root is not None
         net = consolidate(query, self.root.delta(query), self._visible)
         sql = f"SELECT {self._named()}, {quote(WEIGHT)} FROM {quote(net)}"
         return query.statement("delta", self._counted(sql), [net], "the consolidated delta")
 
-    def finish(self, query: DeltaQuery, rows: pa.Table) -> Step | None:
-        if rows.num_rows == 0 or pc.min(rows.column(WEIGHT)).as_py() > 0:
+    def finish(self, query: DeltaQuery, change: Summary) -> Step | None:
+        if change.least_weight is None or change.least_weight > 0:
             return None
         return self._resummed(query, collected_leaf(query, CHANGED, (*self._value_names, WEIGHT)))
 

@@ -12,9 +12,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from penstock.compile.folds import Fold, argument_of, fold_of
 from penstock.compile.stored import (
     CHANGED,
@@ -25,6 +22,7 @@ from penstock.compile.stored import (
     SHOWN,
     Store,
     StoredColumn,
+    Summary,
     collected_leaf,
     stored_leaf,
 )
@@ -56,6 +54,8 @@ class _Folded:
 
 class GroupStore(Store):
     """One row per group: visible columns, hidden keys and states."""
+
+    finish_replaces = False
 
     def __init__(
         self,
@@ -220,7 +220,8 @@ class GroupStore(Store):
             "valued_rows", f"SELECT * FROM {quote(valued)} WHERE NOT `__ps_stale` AND {quote(COUNT)} >= 0", [valued]
         )
         rows = self._dressed(query, fresh)
-        changed = self._compared(query, summed, rows, stored, emptied=f"n.{quote(COUNT)} = 0" if self._keys else "FALSE")
+        # Stale groups are not among the touched ones here: their stored rows stay until the recomputation has spoken.
+        changed = self._compared(query, fresh, rows, stored, emptied=f"n.{quote(COUNT)} = 0" if self._keys else "FALSE")
         broken = (
             f"SELECT {self._placeholders('v')}, CASE WHEN v.{quote(COUNT)} < 0 THEN '!' ELSE '?' END AS {quote(OP)}, "
             f"0L AS {quote(PLUS)}, 0L AS {quote(MINUS)} FROM {quote(valued)} v WHERE v.{quote(COUNT)} < 0 "
@@ -232,7 +233,7 @@ class GroupStore(Store):
             f"ON {self._match('v', 'o')} WHERE v.`__ps_stale` AND v.{quote(COUNT)} = 0"
         )
         sql = f"{changed}\nUNION ALL\n{broken}" + (f"\nUNION ALL\n{gone}" if self._keys and stale else "")
-        return query.statement("fold", sql, [summed, rows, stored, valued], "stored groups with the delta folded in")
+        return query.statement("fold", sql, [fresh, rows, stored, valued], "stored groups with the delta folded in")
 
     def _summed(self, query: DeltaQuery, delta: str) -> str:
         """The delta of every component per touched group."""
@@ -266,23 +267,25 @@ class GroupStore(Store):
             sql += f" GROUP BY {', '.join(attribute.sql for _, attribute in self._aggregate.keys)}"
         return query.relation("summed", sql, [rows])
 
-    def finish(self, query: DeltaQuery, rows: pa.Table) -> Step | None:
-        if self._folded is None or rows.num_rows == 0 or "?" not in pc.unique(rows.column(OP)).to_pylist():
+    def finish(self, query: DeltaQuery, change: Summary) -> Step | None:
+        if self._folded is None or "?" not in change.operations:
             return None
         if not self._keys:
             return self._recompute(query, None)
         changed = collected_leaf(query, CHANGED, (*(column.name for column in self.columns), OP))
         items = ", ".join(f"{quote(name)} AS {attribute.sql}" for name, attribute in self._keys)
         stale = query.relation("stale", f"SELECT {items} FROM {quote(changed)} WHERE {quote(OP)} = '?'", [changed])
-        return self._recompute(query, stale)
+        return self._recompute(query, stale, (CHANGED, tuple(name for name, _ in self._keys)))
 
-    def _recompute(self, query: DeltaQuery, touched: str | None) -> Step:
+    def _recompute(
+        self, query: DeltaQuery, touched: str | None, collected: tuple[str, tuple[str, ...]] | None = None
+    ) -> Step:
         """The touched groups at the end of the interval, against their stored rows."""
         stored = stored_leaf(query, self)
         if touched is None:
             child = self._aggregate.child.at(query, Moment.AFTER)
         else:
-            child = self._aggregate.narrowed(query, Moment.AFTER, touched)
+            child = self._aggregate.narrowed(query, Moment.AFTER, touched, collected)
         rows = self._dressed(query, self._grouped(query, child))
         sql = self._compared(query, touched, rows, stored, emptied="FALSE")
         uses = [rows, stored, *([touched] if touched else [])]

@@ -7,9 +7,7 @@ The key is checked where it is touched, at every refresh; if two rows remain for
 
 from __future__ import annotations
 
-import pyarrow as pa
-
-from penstock.compile.stored import CHANGED, MINUS, OP, PLUS, Store, StoredColumn, collected_leaf, stored_leaf
+from penstock.compile.stored import CHANGED, MINUS, OP, PLUS, Store, StoredColumn, Summary, collected_leaf, stored_leaf
 from penstock.names import WEIGHT, quote
 from penstock.operators.consolidate import consolidate, group_by_bits
 from penstock.operators.delta_query import DeltaQuery, Moment, Step
@@ -24,10 +22,11 @@ class KeyedStore(Store):
     """Result rows under a key that the user declared."""
 
     strategy = "declared key"
+    finish_replaces = True
 
     def __init__(
         self,
-        root: Operator,
+        root: Operator | None,
         visible: tuple[Attribute, ...],
         columns: tuple[StoredColumn, ...],
         key: tuple[str, ...],
@@ -38,16 +37,18 @@ class KeyedStore(Store):
         self._visible = visible
 
     def fill(self, query: DeltaQuery, moment: Moment) -> Step:
+        assert self.root is not None
         rows = self.root.at(query, moment)
         return query.statement("fill", f"SELECT {self._named()} FROM {quote(rows)}", [rows], "all rows of the query")
 
     def change(self, query: DeltaQuery) -> Step:
+        assert self.root is not None
         net = consolidate(query, self.root.delta(query), self._visible)
         sql = f"SELECT {self._named()}, {quote(WEIGHT)} FROM {quote(net)}"
         return query.statement("delta", sql, [net], "the consolidated delta")
 
-    def finish(self, query: DeltaQuery, rows: pa.Table) -> Step | None:
-        if rows.num_rows == 0:
+    def finish(self, query: DeltaQuery, change: Summary) -> Step | None:
+        if change.rows == 0:
             return None
         changed = collected_leaf(query, CHANGED, (*(column.name for column in self.columns), WEIGHT))
         keys = query.relation("keys", f"SELECT DISTINCT {self._key_list()} FROM {quote(changed)}", [changed])

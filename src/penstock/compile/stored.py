@@ -13,9 +13,10 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from penstock.errors import UnstorableColumn
-from penstock.names import HIDDEN
+from penstock.names import HIDDEN, WEIGHT
 from penstock.operators.delta_query import DeltaQuery, Leaf, LeafKind, Moment, Step
 from penstock.operators.expression import Attribute
 from penstock.operators.operator import Operator
@@ -40,14 +41,43 @@ class StoredColumn:
     visible: str | None
 
 
-class Store(ABC):
-    """What is stored for a query and how it is maintained."""
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a change amounts to, without its rows."""
 
-    root: Operator
+    rows: int
+    operations: frozenset[str]
+    least_weight: int | None
+    inserted: int
+    deleted: int
+
+    @classmethod
+    def of(cls, rows: pa.Table) -> Summary:
+        """Summarise collected rows."""
+        named = set(rows.column_names)
+
+        def total(column: str) -> int:
+            return int(pc.sum(rows.column(column)).as_py() or 0) if column in named else 0
+
+        return cls(
+            rows=rows.num_rows,
+            operations=frozenset(pc.unique(rows.column(OP)).to_pylist()) if OP in named else frozenset(),
+            least_weight=pc.min(rows.column(WEIGHT)).as_py() if WEIGHT in named and rows.num_rows else None,
+            inserted=total(PLUS),
+            deleted=total(MINUS),
+        )
+
+
+class Store(ABC):
+    """What is stored for a query and how it is maintained. `root` is None for a query without delta rule."""
+
+    root: Operator | None
     columns: tuple[StoredColumn, ...]
     key: tuple[str, ...] | None
     """Storage columns that identify a row; () for the one row of a global aggregate; None for a bag."""
     strategy: str
+    finish_replaces: bool
+    """True if the rows of `finish` stand instead of those of `change`, and not beside them."""
 
     @abstractmethod
     def fill(self, query: DeltaQuery, moment: Moment) -> Step:
@@ -58,7 +88,7 @@ class Store(ABC):
         """The statement after `query.steps` that yields the change."""
 
     @abstractmethod
-    def finish(self, query: DeltaQuery, rows: pa.Table) -> Step | None:
+    def finish(self, query: DeltaQuery, change: Summary) -> Step | None:
         """One more statement, if the rows of `change` leave something open; it reads them as `CHANGED`."""
 
     @abstractmethod

@@ -82,11 +82,17 @@ class Aggregate(Operator):
             f"touched groups of {self.name} by {self.detail()}",
         )
 
-    def narrowed(self, query: DeltaQuery, moment: Moment, touched: str) -> str:
-        """The child's rows at a moment that belong to collected groups."""
+    def narrowed(
+        self, query: DeltaQuery, moment: Moment, touched: str, collected: tuple[str, tuple[str, ...]] | None = None
+    ) -> str:
+        """The child's rows at a moment that belong to touched groups.
+
+        `collected` names the step that holds the touched keys and its columns; by default it is `touched` itself.
+        """
+        step, columns = collected or (touched, tuple(attribute.column for _, attribute in self.keys))
         ranges = tuple(
-            KeyRange(expression.attribute, touched, attribute.column)
-            for expression, attribute in self.keys
+            KeyRange(expression.attribute, step, column)
+            for (expression, _), column in zip(self.keys, columns, strict=True)
             if expression.attribute is not None
         )
         rows = self.child.at(query, moment, ranges)
@@ -94,8 +100,7 @@ class Aggregate(Operator):
             f"(k.{attribute.sql} <=> {expression.render_with(lambda held: 'r.' + self.child.by_id[held].sql)})"
             for expression, attribute in self.keys
         )
-        columns = column_list(self.child.columns, prefix="r.")
-        sql = f"SELECT {columns} FROM {quote(rows)} r LEFT SEMI JOIN {quote(touched)} k ON {match}"
+        sql = f"SELECT {column_list(self.child.columns, prefix='r.')} FROM {quote(rows)} r LEFT SEMI JOIN {quote(touched)} k ON {match}"
         return query.relation("touched_rows", sql, [rows, touched])
 
     def detail(self) -> str:

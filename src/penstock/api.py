@@ -1,0 +1,533 @@
+"""Stream tables from Python: thin, delegates; holds no SQL text of its own and no Spark beyond handing the session on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from difflib import get_close_matches
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from penstock.catalog.model import UNSET, RefreshRecord, Status, StreamTableMeta, UnsetType
+from penstock.catalog.sqlite import SqliteCatalog
+from penstock.engine import registry
+from penstock.engine.doctor import CATALOG_FILE
+from penstock.engine.result_settings import result_settings
+from penstock.engine.session import check_session, start_session
+from penstock.engine.storage import Storage
+from penstock.errors import StreamTableNotFound, TableExists, WarehouseUnusable
+from penstock.graph.lag import format_lag, parse_target_lag
+from penstock.lang import (
+    AlterStreamTable,
+    AuditStreamTable,
+    CreateStreamTable,
+    DescribeHistory,
+    DropStreamTable,
+    ExplainStreamTable,
+    PassThrough,
+    RefreshStreamTable,
+    ShowStreamTables,
+    Statement,
+    parse,
+)
+from penstock.monitor.info import info
+from penstock.monitor.picture import GraphPicture, picture
+from penstock.monitor.status import StatusRow, status
+from penstock.names import Frontier, TableName
+from penstock.refresh.alter import alter, redefine, show_definition, status_of
+from penstock.refresh.audit import AuditReport, audit
+from penstock.refresh.create import make, mode_of, propose
+from penstock.refresh.drop import drop
+from penstock.refresh.explain import Explanation, explain_query, explain_table
+from penstock.refresh.fresh import fresh_rows
+from penstock.refresh.repair import RepairReport, repair
+from penstock.refresh.result import RefreshResult, Report
+from penstock.refresh.together import refresh_together
+from penstock.refresh.warehouse import Warehouse
+from penstock.schedule.tick import due
+from penstock.settings import Settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class StatementResult:
+    """What one of our statements answers."""
+
+    kind: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    message: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StreamTableInfo:
+    """What `create_stream_table` made, or found."""
+
+    name: str
+    effective_mode: str | None
+    reason: str | None
+    created: bool
+    refresh: RefreshResult | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "name": self.name,
+            "effective_mode": self.effective_mode,
+            "reason": self.reason,
+            "created": self.created,
+            "refresh": self.refresh.to_json() if self.refresh else None,
+        }
+
+
+def open(  # noqa: A001 - `penstock.open` is the name users know
+    path: str | Path,
+    *,
+    spark: SparkSession | None = None,
+    catalog: str | None = None,
+    settings: Settings | Mapping[str, Any] | None = None,
+) -> StreamTables:
+    """Open a warehouse, creating it if need be.
+
+    Without `spark`, a local Spark with Delta is started for it. `catalog` is a path to a SQLite file; the default lies
+    in the warehouse.
+    """
+    return StreamTables(Path(path), spark=spark, catalog=catalog, settings=settings)
+
+
+class StreamTables:
+    """One warehouse: its tables, its stream tables, and the work of keeping them fresh."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        spark: SparkSession | None = None,
+        catalog: str | None = None,
+        settings: Settings | Mapping[str, Any] | None = None,
+    ) -> None:
+        root = path.absolute()
+        try:
+            root.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise WarehouseUnusable(path=root, why=error.strerror or error, fix="Choose another folder.") from error
+        held = settings if isinstance(settings, Settings) else Settings.load(root, **dict(settings or {}))
+        if catalog is not None and "://" in catalog:
+            raise WarehouseUnusable(
+                path=catalog, why="only SQLite catalogs are supported yet", fix="Give a path to a SQLite file."
+            )
+        opened = SqliteCatalog(Path(catalog) if catalog else root / CATALOG_FILE)
+        self._owns_spark = spark is None
+        if spark is not None:
+            check_session(spark)
+        self._warehouse = Warehouse(
+            root=root,
+            spark=spark or start_session(root, held),
+            catalog=opened,
+            settings=held,
+            now=lambda: datetime.now(UTC),
+            sleep=time.sleep,
+        )
+        self._restore()
+
+    # -- opening and closing
+
+    def _restore(self) -> None:
+        """Make this process know what the warehouse holds."""
+        spark, catalog = self.spark, self._warehouse.catalog
+        catalog.close_orphans(now=self._warehouse.now())
+        if not registry.is_forgetful(spark):
+            return
+        known = catalog.known_tables()
+        tables = [each for each in known if each.kind != "VIEW"]
+        registry.restore(spark, tables)
+        for meta in catalog.get_all():
+            if registry.kind_of(spark, meta.name) is None and Path(meta.path).is_dir():
+                show_definition(self._warehouse, meta)
+        registry.restore(spark, known)
+
+    def close(self) -> None:
+        """Let go of the catalog, and of Spark if this object started it."""
+        self._warehouse.catalog.close()
+        if self._owns_spark:
+            self.spark.stop()
+
+    def __enter__(self) -> StreamTables:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def spark(self) -> SparkSession:
+        """The Spark session underneath."""
+        return self._warehouse.spark
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in force."""
+        return self._warehouse.settings
+
+    @property
+    def path(self) -> Path:
+        """The warehouse folder."""
+        return self._warehouse.root
+
+    # -- SQL
+
+    def sql(self, text: str, progress: Report | None = None) -> Any:
+        """Run statements: ours here, everything else by Spark. Returns the last one's result.
+
+        Ours give a `StatementResult`, Spark's a DataFrame. A script is parsed whole before any of it runs.
+        """
+        result: Any = StatementResult("nothing", (), ())
+        for statement in parse(text):
+            result = self._statement(statement, progress)
+        return result
+
+    def _statement(self, statement: Statement, progress: Report | None) -> Any:
+        match statement:
+            case PassThrough():
+                return self._pass_through(statement)
+            case CreateStreamTable():
+                made = self.create_stream_table(
+                    statement.name,
+                    statement.query,
+                    None if statement.downstream else (statement.target_lag or "1 minute"),
+                    statement.refresh_mode,
+                    statement.initialize,
+                    key=statement.key,
+                    or_replace=statement.or_replace,
+                    if_not_exists=statement.if_not_exists,
+                    progress=progress,
+                )
+                why = f" ({made.reason})" if made.reason else ""
+                done = "created" if made.created else "unchanged"
+                return _said("create", f"stream table {made.name} {done}, maintained {made.effective_mode}{why}")
+            case AlterStreamTable():
+                return self._alter(statement)
+            case DropStreamTable():
+                dropped = self.drop_stream_table(statement.name, statement.if_exists, statement.cascade)
+                return _said("drop", f"dropped {', '.join(dropped)}" if dropped else "nothing to drop")
+            case RefreshStreamTable():
+                return _refreshed([self.refresh(statement.name, progress)])
+            case ShowStreamTables():
+                return _shown([row for row in self.status() if _matches(row.name, statement.like)])
+            case DescribeHistory():
+                return _history(self.history(statement.name, statement.limit or 20))
+            case ExplainStreamTable():
+                told = self.explain(statement.name or statement.query or "")
+                return StatementResult("explain", ("plan",), tuple((line,) for line in told.text().splitlines()))
+            case AuditStreamTable():
+                return _audited(self.audit(statement.name))
+
+    def _pass_through(self, statement: PassThrough) -> DataFrame:
+        frame = self.spark.sql(statement.sql)
+        if statement.kind != "query" and registry.is_forgetful(self.spark):
+            self._remember()
+        return frame
+
+    def _remember(self) -> None:
+        """Note what Spark's catalog holds now, so that the next process finds it."""
+        catalog = self._warehouse.catalog
+        ours = {str(meta.name) for meta in catalog.get_all()}
+        present = {each.name: each for each in registry.registered(self.spark) if each.name not in ours}
+        before = {each.name: each for each in catalog.known_tables()}
+        for name, table in present.items():
+            if before.get(name) != table:
+                catalog.remember_table(table)
+        for name, table in before.items():
+            if name not in present:
+                if table.table:
+                    catalog.forget_table(TableName(table.schema, table.table))
+                else:
+                    catalog.forget_schema(table.schema)
+
+    def _alter(self, statement: AlterStreamTable) -> StatementResult:
+        if statement.as_query is not None:
+            self.alter_stream_table(statement.name, query=statement.as_query)
+        elif statement.set_downstream:
+            self.alter_stream_table(statement.name, target_lag=None)
+        elif statement.set_target_lag is not None:
+            self.alter_stream_table(statement.name, target_lag=statement.set_target_lag)
+        elif statement.set_refresh_mode is not None:
+            self.alter_stream_table(statement.name, refresh_mode=statement.set_refresh_mode)
+        else:
+            self.alter_stream_table(statement.name, status="SUSPENDED" if statement.suspend else "ACTIVE")
+        return _said("alter", f"stream table {statement.name} altered")
+
+    # -- definitions
+
+    def create_stream_table(
+        self,
+        name: str,
+        query: str,
+        target_lag: str | timedelta | None = "1 minute",
+        refresh_mode: str = "AUTO",
+        initialize: bool = True,
+        *,
+        key: Iterable[str] | None = None,
+        or_replace: bool = False,
+        if_not_exists: bool = False,
+        progress: Report | None = None,
+    ) -> StreamTableInfo:
+        """Define a stream table, and fill it unless `initialize` is False.
+
+        `target_lag` None means DOWNSTREAM. With `or_replace` an unchanged definition keeps its rows.
+        """
+        warehouse = self._warehouse
+        table = self._name(name)
+        held = warehouse.catalog.find(table)
+        if held is not None and if_not_exists:
+            return _info(held, created=False, refresh=None)
+        if held is not None and not or_replace:
+            raise TableExists(name=table, kind="stream table")
+        lag = parse_target_lag(target_lag, self._minimum_lag)
+        proposal = propose(warehouse, name, query, lag, mode_of(refresh_mode), tuple(key or ()))
+        if held is not None:
+            changed = redefine(warehouse, held, proposal)
+            meta = held
+        else:
+            changed = True
+            meta = make(warehouse, proposal)
+        refreshed = None
+        if changed and initialize:
+            try:
+                refreshed = self.refresh(name, progress)
+            except Exception:
+                if held is None:
+                    drop(warehouse, meta, cascade=False)
+                raise
+        return _info(warehouse.catalog.get_by_name(table), created=changed, refresh=refreshed)
+
+    def alter_stream_table(
+        self,
+        name: str,
+        target_lag: str | timedelta | None | UnsetType = UNSET,
+        refresh_mode: str | UnsetType = UNSET,
+        status: str | UnsetType = UNSET,
+        query: str | UnsetType = UNSET,
+    ) -> None:
+        """Change what is given. `target_lag` None means DOWNSTREAM; a new query rebuilds the rows at once."""
+        meta = self._find(name)
+        lag = target_lag if target_lag is UNSET else parse_target_lag(target_lag, self._minimum_lag)
+        mode = refresh_mode if refresh_mode is UNSET else mode_of(refresh_mode)
+        wanted = status if status is UNSET else status_of(status)
+        alter(self._warehouse, meta, lag, mode, wanted)
+        if query is not UNSET:
+            meta = self._find(name)
+            proposal = propose(self._warehouse, name, query, meta.target_lag, meta.refresh_mode, meta.key)
+            if redefine(self._warehouse, meta, proposal):
+                self.refresh(name)
+
+    def drop_stream_table(self, name: str, if_exists: bool = False, cascade: bool = False) -> list[str]:
+        """Drop a stream table; returns the names of all that were dropped."""
+        meta = self._warehouse.catalog.find(self._name(name))
+        if meta is None and if_exists:
+            return []
+        return drop(self._warehouse, meta or self._find(name), cascade)
+
+    # -- refreshing
+
+    def refresh(self, name: str, progress: Report | None = None) -> RefreshResult:
+        """Bring a stream table up to now, its upstreams first. A suspended one is refreshed and stays suspended."""
+        meta = self._find(name)
+        done = self._refresh([meta], progress, isolate=False)
+        return next(each for each in reversed(done) if each.name == str(meta.name))
+
+    refresh_stream_table = refresh
+
+    def tick(self, now: datetime | None = None) -> list[RefreshResult]:
+        """Refresh everything that is due at a moment; an error of one table is recorded and does not stop others."""
+        if not self.settings.enabled:
+            return []
+        moment = now or self._warehouse.now()
+        return self._refresh(due(self._warehouse.catalog, moment, self._minimum_lag), None, isolate=True, now=moment)
+
+    def _refresh(
+        self,
+        targets: list[StreamTableMeta],
+        progress: Report | None,
+        isolate: bool,
+        now: datetime | None = None,
+    ) -> list[RefreshResult]:
+        warehouse = self._warehouse
+        moment = (lambda: now) if now is not None else warehouse.now
+        results = refresh_together(
+            warehouse.catalog, warehouse.refresher, warehouse.logs, targets, moment, progress, isolate
+        )
+        for result in results:
+            if result.action == "REINITIALIZE":
+                show_definition(warehouse, self._find(result.name))
+        return results
+
+    # -- reading
+
+    def table(self, name: str, fresh: bool = False) -> DataFrame:
+        """The stream table's rows; with `fresh`, as they would be after a refresh, without writing anything."""
+        meta = self._find(name)
+        return fresh_rows(self._warehouse, meta) if fresh else self.spark.table(meta.name.sql)
+
+    def explain(self, name_or_query: str) -> Explanation:
+        """How a stream table is maintained, or how a query would be."""
+        text = name_or_query.strip()
+        if " " not in text and "\n" not in text:
+            return explain_table(self._warehouse, self._find(text))
+        spark = self.spark
+        return explain_query(self._warehouse, text, result_settings(spark), registry.current_schema(spark))
+
+    def audit(self, name: str) -> AuditReport:
+        """Recompute the query at the stored frontier and compare."""
+        meta = self._find(name)
+        frontier, version = self._state(meta)
+        return audit(meta, self._warehouse.workspace(self._warehouse.definition(meta)), frontier, version)
+
+    def _state(self, meta: StreamTableMeta) -> tuple[Frontier | None, int | None]:
+        pin = Storage.open(meta.path).pin()
+        if pin.record is None:
+            return None, None
+        later = meta.frontier_version == pin.record_version and meta.frontier is not None
+        return (meta.frontier if later else pin.record.frontier), pin.version
+
+    # -- looking
+
+    def status(self) -> list[StatusRow]:
+        """One row per stream table."""
+        return status(self._warehouse.catalog, self._warehouse.now(), self._minimum_lag)
+
+    pgt_status = status
+
+    def history(self, name: str | None = None, max_rows: int = 20) -> list[RefreshRecord]:
+        """The newest refreshes first."""
+        table = None if name is None else self._find(name).name
+        return self._warehouse.catalog.recent_history(table, max_rows)
+
+    refresh_history = history
+
+    def graph(self) -> GraphPicture:
+        """Who reads whom."""
+        return picture(self._warehouse.catalog)
+
+    st_graph = graph
+
+    def info(self, name: str | None = None) -> list[dict[str, Any]]:
+        """Everything the catalog knows, per stream table."""
+        catalog = self._warehouse.catalog
+        tables = catalog.get_all() if name is None else [self._find(name)]
+        return info(catalog, tables, self._warehouse.now(), self._minimum_lag)
+
+    def repair(self) -> RepairReport:
+        """Rebuild the catalog from the tables themselves."""
+        return repair(self._warehouse)
+
+    # -- names
+
+    @property
+    def _minimum_lag(self) -> timedelta:
+        return timedelta(seconds=self.settings.min_target_lag_seconds)
+
+    def _name(self, name: str) -> TableName:
+        return TableName.parse(name, registry.current_schema(self.spark))
+
+    def _find(self, name: str) -> StreamTableMeta:
+        table = self._name(name)
+        meta = self._warehouse.catalog.find(table)
+        if meta is not None:
+            return meta
+        names = [str(each.name) for each in self._warehouse.catalog.get_all()]
+        close = get_close_matches(str(table), names, n=1)
+        nearest = f"Did you mean {close[0]}?" if close else "See them all with: SHOW STREAM TABLES"
+        raise StreamTableNotFound(name=str(table), nearest=nearest)
+
+
+def _info(meta: StreamTableMeta, created: bool, refresh: RefreshResult | None) -> StreamTableInfo:
+    mode = meta.effective_mode.value if meta.effective_mode else None
+    full = meta.effective_mode is not None and meta.effective_mode.value == "FULL"
+    reason = refresh.reason if refresh and full and refresh.reason_code != "FIRST_FILL" else meta.reason
+    return StreamTableInfo(str(meta.name), mode, reason if full else None, created, refresh)
+
+
+def _said(kind: str, message: str) -> StatementResult:
+    return StatementResult(kind, (), (), message)
+
+
+def _refreshed(results: list[RefreshResult]) -> StatementResult:
+    columns = ("name", "action", "reason", "rows_inserted", "rows_deleted", "version", "seconds")
+    rows = tuple(
+        (
+            each.name,
+            each.action.value,
+            each.reason_code,
+            each.rows_inserted,
+            each.rows_deleted,
+            each.version,
+            round(each.seconds, 3),
+        )
+        for each in results
+    )
+    return StatementResult("refresh", columns, rows)
+
+
+def _shown(rows: list[StatusRow]) -> StatementResult:
+    columns = ("name", "status", "refresh_mode", "effective_mode", "target_lag", "current_lag", "last_refresh", "errors")
+    return StatementResult(
+        "show",
+        columns,
+        tuple(
+            (
+                row.name,
+                row.status,
+                row.refresh_mode,
+                row.effective_mode,
+                row.target_lag,
+                None if row.current_lag is None else format_lag(timedelta(seconds=round(row.current_lag.total_seconds()))),
+                row.last_refresh,
+                row.errors,
+            )
+            for row in rows
+        ),
+    )
+
+
+def _history(records: list[RefreshRecord]) -> StatementResult:
+    columns = ("started_at", "action", "status", "reason", "rows_inserted", "rows_deleted", "commit_version", "seconds")
+    return StatementResult(
+        "history",
+        columns,
+        tuple(
+            (
+                each.started_at,
+                each.action.value,
+                each.status.value,
+                each.reason,
+                each.rows_inserted,
+                each.rows_deleted,
+                each.commit_version,
+                round((each.ended_at - each.started_at).total_seconds(), 3) if each.ended_at else None,
+            )
+            for each in records
+        ),
+    )
+
+
+def _audited(report: AuditReport) -> StatementResult:
+    verdict = "exact" if report.exact else "DIFFERS"
+    columns = ("name", "verdict", "missing_rows", "extra_rows", "rows", "seconds")
+    row = (report.name, verdict, report.missing_rows, report.extra_rows, report.rows, round(report.seconds, 3))
+    return StatementResult("audit", columns, (row,))
+
+
+def _matches(name: str, like: str | None) -> bool:
+    from fnmatch import fnmatchcase
+
+    if like is None:
+        return True
+    table = name.rsplit(".", 1)[-1]
+    return any(fnmatchcase(table, part.strip().lower()) or fnmatchcase(name, part.strip().lower()) for part in like.split("|"))

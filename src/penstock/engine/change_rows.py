@@ -1,0 +1,66 @@
+"""Rows on their way from a program to a commit: on the driver as Arrow, or in Spark as a DataFrame."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from penstock.compile.stored import MINUS, OP, PLUS, SHOWN, Store
+from penstock.engine.apply import Change
+from penstock.engine.program import Rows
+from penstock.names import WEIGHT, quote
+
+
+def combined(spark: SparkSession, first: Rows, second: Rows) -> Rows:
+    """The rows of a change and of its finish together, without the ones that were to be recomputed."""
+    if isinstance(first.held, pa.Table) and isinstance(second.held, pa.Table):
+        settled = first.held.filter(pc.not_equal(first.held.column(OP), "?"))
+        return Rows(first.schema, pa.concat_tables([settled, second.held.cast(settled.schema)]))
+    frame = first.frame(spark).where(F.col(OP) != "?").unionByName(second.frame(spark))
+    return Rows(first.schema, frame)
+
+
+def as_change(store: Store, rows: Rows, plain: bool) -> Change:
+    """The rows as the applier takes them; `plain` rows of a bag are additions only."""
+    columns = [column.name for column in store.columns]
+    if not store.weighted:
+        return Change("keyed", _select(rows, [*columns, OP]))
+    return Change("append", _select(rows, columns)) if plain else Change("bag", _select(rows, [*columns, OP]))
+
+
+def whole_table(rows: Rows, on_driver: bool) -> Rows:
+    """All rows of a table, run now: collected if they fit, else cached."""
+    assert isinstance(rows.held, DataFrame)
+    return Rows(rows.schema, rows.held.toArrow() if on_driver else rows.held.persist())
+
+
+def count_visible(spark: SparkSession, rows: Rows, store: Store) -> int:
+    """How many rows a user would see."""
+    if isinstance(rows.held, pa.Table):
+        if store.has_hidden_rows:
+            return int(pc.sum(rows.held.column(SHOWN)).as_py() or 0)
+        return int(pc.sum(rows.held.column(WEIGHT)).as_py() or 0) if store.weighted else int(rows.held.num_rows)
+    frame = rows.held.where(F.col(quote(SHOWN))) if store.has_hidden_rows else rows.held
+    return int(frame.count())
+
+
+def check_unique(spark: SparkSession, rows: Rows, key: tuple[str, ...] | None) -> str | None:
+    """A key that occurs twice, as text; None if there is none."""
+    columns = [F.col(quote(name)) for name in key or ()]
+    doubled = rows.frame(spark).groupBy(*columns).count().where("count > 1").limit(1).collect()
+    return str(doubled[0].asDict()) if doubled else None
+
+
+def sample(spark: SparkSession, rows: Rows, operation: str) -> str:
+    """One row with that operation, as text."""
+    found = rows.frame(spark).where(F.col(OP) == operation).limit(1).collect()
+    shown = {name: value for name, value in found[0].asDict().items() if name not in {OP, PLUS, MINUS}} if found else {}
+    return str(shown)
+
+
+def _select(rows: Rows, columns: list[str]) -> pa.Table | DataFrame:
+    if isinstance(rows.held, pa.Table):
+        return rows.held.select(columns)
+    return rows.held.select(*(F.col(quote(name)) for name in columns))

@@ -1,0 +1,81 @@
+"""The definition of a stream table as it stands in its own table's configuration.
+
+Everything that decides the result is in it, so a lost catalog can be rebuilt from the tables alone, and so a refresh in
+another process, years later, runs under the same settings. Its hash tells whether two definitions give the same rows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field
+from datetime import timedelta
+from typing import Any
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """Name, query, and all that the result depends on."""
+
+    id: str
+    name: str
+    query: str
+    database: str
+    settings: dict[str, str]
+    target_lag_seconds: float | None
+    refresh_mode: str
+    key: tuple[str, ...]
+    columns: tuple[tuple[str, str, str], ...]
+    """Visible name, storage name, type."""
+    weighted: bool
+    has_hidden_rows: bool
+    sources: dict[str, str] = field(default_factory=dict)
+    """Source id → path at the time of definition."""
+    views: dict[str, str] = field(default_factory=dict)
+    """View → hash of its text."""
+    reads_clock: bool = False
+    compiler: int = 1
+    created_at: str = ""
+    format: int = FORMAT
+
+    @property
+    def target_lag(self) -> timedelta | None:
+        """None = DOWNSTREAM."""
+        return None if self.target_lag_seconds is None else timedelta(seconds=self.target_lag_seconds)
+
+    @property
+    def hash(self) -> str:
+        """Changes exactly when the rows or their storage could."""
+        parts: dict[str, Any] = {
+            "query": self.query,
+            "database": self.database,
+            "settings": self.settings,
+            "key": self.key,
+            "columns": self.columns,
+            "weighted": self.weighted,
+            "hidden": self.has_hidden_rows,
+            "views": self.views,
+            "compiler": self.compiler,
+        }
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
+
+    def to_json(self) -> str:
+        """JSON text for the table configuration."""
+        return json.dumps(asdict(self), separators=(",", ":"), sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> Definition:
+        """Read JSON text; ValueError if it is of a later format."""
+        fields = json.loads(text)
+        if fields.get("format") != FORMAT:
+            raise ValueError(f"definition format {fields.get('format')!r} is not known; this Penstock reads {FORMAT}")
+        fields["key"] = tuple(fields["key"])
+        fields["columns"] = tuple(tuple(column) for column in fields["columns"])
+        return cls(**fields)
+
+
+def text_hash(text: str) -> str:
+    """A short hash of a view's text."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -1,0 +1,150 @@
+"""What Spark's own catalog must know: plain tables and views, and one view per stream table.
+
+Spark's default catalog lives in memory and forgets everything with its process, so Penstock's catalog remembers it and
+registers it again. A stream table's name is a view of its storage: the user's columns under the user's names, hidden
+groups left out, rows repeated by weight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from penstock.catalog.model import KnownKind, KnownTable
+from penstock.compile.stored import SHOWN
+from penstock.engine.definition import Definition
+from penstock.names import WEIGHT, TableName, quote
+
+
+def is_forgetful(spark: SparkSession) -> bool:
+    """True if the session's catalog does not outlive its process."""
+    return str(spark.conf.get("spark.sql.catalogImplementation")) == "in-memory"
+
+
+def current_schema(spark: SparkSession) -> str:
+    """The current database."""
+    return str(spark.catalog.currentDatabase())
+
+
+def schema_exists(spark: SparkSession, schema: str) -> bool:
+    """True if the database exists."""
+    return bool(_external(spark).databaseExists(schema))
+
+
+def kind_of(spark: SparkSession, name: TableName) -> str | None:
+    """'table' or 'view' if the name is taken in Spark's catalog."""
+    external = _external(spark)
+    if not external.databaseExists(name.schema) or not external.tableExists(name.schema, name.table):
+        return None
+    return "view" if external.getTable(name.schema, name.table).tableType().name() == "VIEW" else "table"
+
+
+def view_text(spark: SparkSession, view: str) -> str | None:
+    """The text of a permanent view (`catalog.schema.view`), or None if there is none."""
+    *_, schema, table = view.split(".")
+    external = _external(spark)
+    if not external.databaseExists(schema) or not external.tableExists(schema, table):
+        return None
+    text = external.getTable(schema, table).viewText()
+    return str(text.get()) if text.isDefined() else None
+
+
+def view_query(definition: Definition, storage: str) -> str:
+    """What a user sees of the storage, which is given as SQL."""
+    shown = ", ".join(
+        quote(stored) if stored == visible else f"{quote(stored)} AS {quote(visible)}"
+        for visible, stored, _ in definition.columns
+    )
+    text = f"SELECT {shown} FROM {storage}"
+    if definition.weighted:
+        text += f" LATERAL VIEW explode(array_repeat(0, CAST({quote(WEIGHT)} AS INT))) `__ps_copies` AS `__ps_copy`"
+    return text + (f" WHERE {quote(SHOWN)}" if definition.has_hidden_rows else "")
+
+
+def register_view(spark: SparkSession, definition: Definition, path: str) -> None:
+    """Create or replace the stream table's view."""
+    name = TableName.parse(definition.name)
+    spark.sql(f"CREATE OR REPLACE VIEW {name.sql} AS {view_query(definition, f'delta.{quote(path)}')}")
+
+
+def drop_view(spark: SparkSession, name: TableName) -> None:
+    """Drop the stream table's view, if it is there."""
+    spark.sql(f"DROP VIEW IF EXISTS {name.sql}")
+
+
+def registered(spark: SparkSession) -> list[KnownTable]:
+    """Every schema, table and view in Spark's catalog; no job, no file is read."""
+    external = _external(spark)
+    found: list[KnownTable] = []
+    for schema in _strings(external.listDatabases()):
+        if schema != "default":
+            found.append(KnownTable(schema=schema, kind=KnownKind.SCHEMA))
+        for table in _strings(external.listTables(schema)):
+            held = external.getTable(schema, table)
+            if held.tableType().name() == "VIEW":
+                found.append(KnownTable(schema=schema, table=table, kind=KnownKind.VIEW, text=_view_text(held, schema)))
+            elif held.storage().locationUri().isDefined():
+                provider = held.provider()
+                found.append(
+                    KnownTable(
+                        schema=schema,
+                        table=table,
+                        kind=KnownKind.TABLE,
+                        path=str(held.storage().locationUri().get().toString()),
+                        provider=str(provider.get()) if provider.isDefined() else "delta",
+                    )
+                )
+    return found
+
+
+def restore(spark: SparkSession, known: Iterable[KnownTable]) -> list[str]:
+    """Register remembered schemas, tables and views; returns the names of those that could not be."""
+    waiting = sorted(known, key=lambda each: [KnownKind.SCHEMA, KnownKind.TABLE, KnownKind.VIEW].index(each.kind))
+    external = _external(spark)
+    was = current_schema(spark)
+    try:
+        while waiting:
+            failed = []
+            for each in waiting:
+                if each.table and external.databaseExists(each.schema) and external.tableExists(each.schema, each.table):
+                    continue
+                try:
+                    for statement in _statements(each):
+                        spark.sql(statement)
+                except PySparkException:
+                    failed.append(each)
+            if len(failed) == len(waiting):
+                return [each.name for each in failed]
+            waiting = failed
+    finally:
+        spark.catalog.setCurrentDatabase(was)
+    return []
+
+
+def _statements(known: KnownTable) -> list[str]:
+    if known.kind is KnownKind.SCHEMA:
+        return [f"CREATE SCHEMA IF NOT EXISTS {quote(known.schema)}"]
+    if known.kind is KnownKind.VIEW:
+        return (known.text or "").split(";\n", 1)
+    name = f"{quote(known.schema)}.{quote(known.table)}"
+    location = (known.path or "").replace("\\", "\\\\").replace("'", "\\'")
+    return [f"CREATE TABLE IF NOT EXISTS {name} USING {known.provider} LOCATION '{location}'"]
+
+
+def _view_text(held: Any, schema: str) -> str:
+    namespace = held.viewCatalogAndNamespace()
+    home = str(namespace.apply(namespace.size() - 1)) if namespace.size() else schema
+    columns = ", ".join(quote(str(held.schema().apply(index).name())) for index in range(held.schema().size()))
+    identifier = f"{quote(schema)}.{quote(str(held.identifier().table()))}"
+    return f"USE {quote(home)};\nCREATE OR REPLACE VIEW {identifier} ({columns}) AS {held.viewText().get()}"
+
+
+def _external(spark: SparkSession) -> Any:
+    return spark._jsparkSession.sessionState().catalog().externalCatalog()
+
+
+def _strings(seq: Any) -> list[str]:
+    return [str(seq.apply(index)) for index in range(seq.size())]

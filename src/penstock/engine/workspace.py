@@ -1,0 +1,142 @@
+"""One stream table's place of work: its settings in force, its sources' logs, its compiled plan.
+
+Kept between refreshes, because analysing and compiling cost more than a small delta. A plan is good as long as the
+definition and the schemas of its sources are what they were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from penstock.compile.bound import BoundQuery, restrict
+from penstock.compile.plan import Plan, compile_query
+from penstock.engine.bind import SparkAnalyzer
+from penstock.engine.delta_log import DeltaLog
+from penstock.compile.stored import SHOWN
+from penstock.engine.definition import Definition, text_hash
+from penstock.engine.pinned_query import by_delta, by_file_list, folder, query_with
+from penstock.engine.registry import view_query, view_text
+from penstock.engine.result_settings import session_for
+from penstock.engine.scan import scan
+from penstock.errors import QueryInvalid, SourceChanged, SourceMissing
+from penstock.names import WEIGHT, TableName, quote
+from penstock.operators.source import Source
+
+StreamTableLookup = Callable[[TableName], Source | None]
+StorageLookup = Callable[[str], Source | None]
+
+
+class Logs:
+    """The Delta logs in use, one object per folder, so that what was read of a log stays read."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, DeltaLog] = {}
+
+    def at(self, path: str) -> DeltaLog:
+        """The log of the table in a folder."""
+        key = folder(path)
+        if key not in self._held:
+            self._held[key] = DeltaLog(key)
+        return self._held[key]
+
+
+class Workspace:
+    """A session under a definition's settings, and what was compiled in it."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        settings: Mapping[str, str],
+        database: str,
+        logs: Logs,
+        by_name: StreamTableLookup,
+        by_storage: StorageLookup,
+    ) -> None:
+        self.session = session_for(spark, settings, database)
+        self.settings = dict(settings)
+        self.logs = logs
+        self._by_name = by_name
+        self._by_storage = by_storage
+        self._analyzer = SparkAnalyzer(self.session, self._source_at, self._stream_table)
+        self._plan: tuple[object, Plan] | None = None
+
+    def bind(self, query: str) -> BoundQuery:
+        """Analyse a query under the settings."""
+        return self._analyzer.bind(query)
+
+    def plan(self, query: str, key: tuple[str, ...], columns: tuple[str, ...], schemas: object) -> Plan:
+        """The compiled plan; `schemas` stands for everything outside the definition that it depends on.
+
+        SourceChanged if the query no longer returns one of `columns`.
+        """
+        if self._plan is None or self._plan[0] != (query, key, columns, schemas):
+            bound = self.bind(query)
+            try:
+                bound = restrict(bound, columns)
+            except KeyError as gone:
+                raise SourceChanged(source="its query", why=f"column {gone.args[0]} is no longer returned") from gone
+            self._plan = (query, key, columns, schemas), compile_query(bound, key, self.settings)
+        return self._plan[1]
+
+    def plan_anew(self, query: str, key: tuple[str, ...]) -> Plan:
+        """The plan for the query as it reads now, for a rebuild: columns may have changed."""
+        self._plan = None
+        return compile_query(self.bind(query), key, self.settings)
+
+    def view_hash(self, view: str) -> str:
+        """A hash of a view's present text; empty if the view is gone."""
+        text = view_text(self.session, view)
+        return "" if text is None else text_hash(text)
+
+    def recomputed(self, query: str, columns: tuple[tuple[str, str, str], ...], versions: Mapping[str, int], weighted: bool) -> DataFrame:
+        """The query's rows at these versions of its tables (by folder), as storage columns, from pinned file lists."""
+        frame = query_with(self.session, query, by_file_list(self.session, self._pinned(versions)))
+        return _as_stored(frame, columns, weighted)
+
+    def witnessed(self, query: str, columns: tuple[tuple[str, str, str], ...], versions: Mapping[str, int]) -> DataFrame:
+        """The query's visible rows at these versions, through Delta's own reader alone."""
+        frame = query_with(self.session, query, by_delta(self.session, self._pinned(versions)))
+        return frame.select(*(frame[quote(visible)] for visible, _, _ in columns))
+
+    def shown(self, definition: Definition, path: str, version: int) -> DataFrame:
+        """What a user sees of the storage at a version, through Delta's own reader."""
+        stored = self.session.read.format("delta").option("versionAsOf", version).load(path)
+        stored.createOrReplaceTempView("__ps_shown_storage")
+        return self.session.sql(view_query(definition, "`__ps_shown_storage`"))
+
+    def stored_rows(self, path: str, version: int, definition: Definition) -> int:
+        """How many rows a user sees in the storage at a version."""
+        extra = tuple(
+            name for name, there in ((WEIGHT, definition.weighted), (SHOWN, definition.has_hidden_rows)) if there
+        )
+        frame = scan(self.session, self.logs.at(path).snapshot(version), extra or (definition.columns[0][1],))
+        if definition.has_hidden_rows:
+            frame = frame.where(F.col(quote(SHOWN)))
+        total = frame.agg(F.sum(quote(WEIGHT)) if definition.weighted else F.count(F.lit(1))).first()
+        return int(total[0] or 0) if total is not None else 0
+
+    def _pinned(self, versions: Mapping[str, int]) -> dict[str, tuple[DeltaLog, int]]:
+        return {folder(path): (self.logs.at(path), version) for path, version in versions.items()}
+
+    def _source_at(self, path: str, name: str) -> Source | None:
+        stored = self._by_storage(folder(path))
+        if stored is not None:
+            return stored
+        try:
+            snapshot = self.logs.at(path).snapshot()
+        except SourceMissing as missing:
+            raise QueryInvalid(why=str(missing), fix="Create the table, or mend the query.") from missing
+        return Source(snapshot.table_id, name, folder(path))
+
+    def _stream_table(self, view: str) -> Source | None:
+        return self._by_name(TableName.parse(".".join(quote(part) for part in view.split("."))))
+
+
+def _as_stored(frame: DataFrame, columns: tuple[tuple[str, str, str], ...], weighted: bool) -> DataFrame:
+    items = [frame[quote(visible)].alias(stored) for visible, stored, _ in columns]
+    if weighted:
+        items.append(F.lit(1).cast("bigint").alias(WEIGHT))
+    return frame.select(*items)

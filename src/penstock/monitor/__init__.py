@@ -1,0 +1,1 @@
+"""What people look at: status, information, graph. Reads the catalog, changes nothing."""

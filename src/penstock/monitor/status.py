@@ -1,0 +1,68 @@
+"""Status: one line per stream table, with how far behind it is."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from penstock.catalog.reader import CatalogReader
+from penstock.graph.dag import StreamGraph
+from penstock.graph.lag import format_lag, resolve_lags
+
+
+@dataclass(frozen=True, slots=True)
+class StatusRow:
+    """How one stream table is doing."""
+
+    name: str
+    status: str
+    refresh_mode: str
+    effective_mode: str | None
+    reason: str | None
+    target_lag: str
+    effective_lag: timedelta
+    current_lag: timedelta | None
+    lag_exceeded: bool
+    last_refresh: datetime | None
+    data_timestamp: datetime | None
+    errors: int
+    last_error: str | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        fields = asdict(self)
+        fields["effective_lag"] = self.effective_lag.total_seconds()
+        fields["current_lag"] = None if self.current_lag is None else self.current_lag.total_seconds()
+        for name in ("last_refresh", "data_timestamp"):
+            fields[name] = fields[name].isoformat() if fields[name] else None
+        return fields
+
+
+def status(catalog: CatalogReader, now: datetime, minimum: timedelta) -> list[StatusRow]:
+    """Every stream table, by name."""
+    tables = catalog.get_all()
+    lags = resolve_lags(StreamGraph.build(tables, catalog.all_dependencies()), minimum)
+    rows = []
+    for meta in tables:
+        effective = lags[meta.table_id].lag
+        current = None if meta.data_timestamp is None else max(now - meta.data_timestamp, timedelta(0))
+        reason = f"{meta.reason_code}: {meta.reason}" if meta.reason_code and meta.reason else meta.reason_code
+        rows.append(
+            StatusRow(
+                name=str(meta.name),
+                status=meta.status.value,
+                refresh_mode=meta.refresh_mode.value,
+                effective_mode=meta.effective_mode.value if meta.effective_mode else None,
+                reason=meta.reinit_reason if meta.needs_reinit else reason,
+                target_lag=format_lag(meta.target_lag),
+                effective_lag=effective,
+                current_lag=current,
+                lag_exceeded=current is not None and current > effective,
+                last_refresh=meta.last_refresh_at,
+                data_timestamp=meta.data_timestamp,
+                errors=meta.consecutive_errors,
+                last_error=meta.last_error,
+            )
+        )
+    return rows

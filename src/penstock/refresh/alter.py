@@ -1,0 +1,94 @@
+"""ALTER STREAM TABLE and CREATE OR REPLACE: change what is given, leave the rest, keep the rows where they still hold."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from penstock.catalog.model import UNSET, RefreshMode, Status, StreamTableMeta, UnsetType
+from penstock.engine.definition import Definition
+from penstock.engine.registry import register_view
+from penstock.engine.storage import DEFINITION_KEY, Storage, key_configuration
+from penstock.errors import InvalidMode, NotIncremental
+from penstock.refresh.create import Proposal
+from penstock.refresh.define import dependencies_of
+from penstock.refresh.warehouse import Warehouse
+
+
+def status_of(text: str | Status) -> Status:
+    """ACTIVE or SUSPENDED; the other statuses are not for users to set."""
+    allowed = (Status.ACTIVE, Status.SUSPENDED)
+    try:
+        status = Status(str(text).upper())
+    except ValueError:
+        status = Status.ERROR
+    if status not in allowed:
+        raise InvalidMode(what="status", value=text, allowed=", ".join(allowed))
+    return status
+
+
+def alter(
+    warehouse: Warehouse,
+    meta: StreamTableMeta,
+    target_lag: timedelta | None | UnsetType,
+    mode: RefreshMode | UnsetType,
+    status: Status | UnsetType,
+) -> None:
+    """Change lag, mode or status."""
+    storage = Storage.open(meta.path)
+    definition = Definition.from_json(storage.configuration[DEFINITION_KEY])
+    changed = definition
+    if mode is RefreshMode.INCREMENTAL:
+        _check_incremental(warehouse, definition)
+    if mode is not UNSET:
+        changed = replace(changed, refresh_mode=mode.value)
+    if target_lag is not UNSET:
+        changed = replace(changed, target_lag_seconds=None if target_lag is None else target_lag.total_seconds())
+    if changed != definition:
+        storage.set_configuration({DEFINITION_KEY: changed.to_json()})
+        warehouse.catalog.update_definition(meta.id, now=warehouse.now(), target_lag=target_lag, refresh_mode=mode)
+    if status is not UNSET:
+        if status is Status.ACTIVE and not meta.is_populated:
+            status = Status.INITIALIZING
+        warehouse.catalog.update_status(meta.id, status, now=warehouse.now())
+
+
+def redefine(warehouse: Warehouse, meta: StreamTableMeta, proposal: Proposal) -> bool:
+    """Give an existing stream table another definition; False if it is the same and the rows stay.
+
+    The next refresh rebuilds the rows in one commit; until then the old ones stay readable.
+    """
+    storage = Storage.open(meta.path)
+    held = Definition.from_json(storage.configuration[DEFINITION_KEY])
+    wanted = replace(proposal.definition, id=held.id, created_at=held.created_at)
+    if wanted == held:
+        return False
+    storage.set_configuration({DEFINITION_KEY: wanted.to_json(), **key_configuration(proposal.plan.store.key)})
+    same_rows = wanted.hash == held.hash
+    warehouse.catalog.update_definition(
+        meta.id,
+        now=warehouse.now(),
+        query=wanted.query,
+        database=wanted.database,
+        settings=wanted.settings,
+        key=wanted.key,
+        definition_hash=wanted.hash,
+        target_lag=wanted.target_lag,
+        refresh_mode=RefreshMode(wanted.refresh_mode),
+        dependencies=dependencies_of(proposal.plan.bound),
+    )
+    if not same_rows:
+        warehouse.catalog.mark_reinit(meta.id, "the query was replaced", now=warehouse.now())
+        warehouse.forget(held.id)
+    return not same_rows
+
+
+def show_definition(warehouse: Warehouse, meta: StreamTableMeta) -> None:
+    """Bring the view into line with the stored definition."""
+    register_view(warehouse.spark, warehouse.definition(meta), meta.path)
+
+
+def _check_incremental(warehouse: Warehouse, definition: Definition) -> None:
+    plan = warehouse.workspace(definition).plan_anew(definition.query, definition.key)
+    if plan.refused is not None:
+        raise NotIncremental(reason=plan.refused.reason, detail=plan.refused.construct, fix=plan.refused.fix)

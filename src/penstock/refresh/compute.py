@@ -1,0 +1,303 @@
+"""Computing a change: from a decision to rows that can be committed.
+
+INCREMENTAL runs the delta program. If that raises, it is run once more with every join consolidated, because a join's
+terms can meet in rows that exist at neither end; if it still raises, the query itself is asked: if it raises too, it is
+the user's error, else the table is rebuilt. FULL computes all rows and commits the difference when others read this
+table, so that they see only what changed; without readers it writes the table anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+
+from penstock.catalog.model import Action, StreamTableMeta
+from penstock.compile.plan import COMPILER, Plan
+from penstock.compile.store_keyed import DOUBLED
+from penstock.compile.stored import CHANGED, Summary
+from penstock.engine.apply import Applier, Change, choose_applier
+from penstock.engine.change_rows import (
+    as_change,
+    check_unique,
+    combined,
+    count_visible,
+    sample,
+    whole_table,
+)
+from penstock.engine.commit import commit
+from penstock.engine.commit_record import CommitRecord
+from penstock.engine.definition import Definition, text_hash
+from penstock.engine.interval import ChangeSet
+from penstock.engine.pinned_query import folder
+from penstock.engine.program import Program, Rows
+from penstock.engine.running import data_errors
+from penstock.engine.schema_text import schema_json
+from penstock.engine.storage import DEFINITION_KEY, Pin, Storage, key_configuration
+from penstock.engine.workspace import Workspace
+from penstock.errors import InternalError, KeyViolated, QueryFailed, StateDamaged
+from penstock.names import Interval
+from penstock.operators.delta_query import DeltaQuery, Leaf, LeafKind, Moment
+from penstock.refresh.decide import Decision
+from penstock.settings import Settings
+
+SMALL_SOURCES = 64 * 1024 * 1024
+"""Up to this many bytes of sources, a full result is brought to the driver and committed from there."""
+
+Timed = Callable[[str], AbstractContextManager[None]]
+Tell = Callable[[str, int], None]
+
+
+@dataclass(frozen=True)
+class Work:
+    """Everything that computing a change needs."""
+
+    meta: StreamTableMeta
+    definition: Definition
+    plan: Plan
+    workspace: Workspace
+    storage: Storage
+    pin: Pin
+    interval: Interval
+    change_sets: Mapping[str, ChangeSet]
+    paths: Mapping[str, str]
+    has_consumers: bool
+    settings: Settings
+
+    @property
+    def name(self) -> str:
+        """The stream table's name."""
+        return str(self.meta.name)
+
+    def program(self, on_driver: bool) -> Program:
+        """A program over this work's interval."""
+        workspace = self.workspace
+        return Program(
+            spark=workspace.session,
+            logs={source.id: workspace.logs.at(source.path) for source in self.plan.bound.sources},
+            interval=self.interval,
+            change_sets=self.change_sets,
+            stored=(workspace.logs.at(self.storage.path), self.pin.version),
+            on_driver=on_driver,
+        )
+
+    def configuration(self, definition: Definition) -> dict[str, str]:
+        """The table properties that carry a definition."""
+        return {DEFINITION_KEY: definition.to_json(), **key_configuration(self.plan.store.key)}
+
+
+@dataclass(frozen=True)
+class Computed:
+    """A change ready to be committed; `change` is None if no stored row changes."""
+
+    decision: Decision
+    change: Change | None
+    rows_inserted: int
+    rows_deleted: int
+    delta_rows: int
+    rows_written: int
+    applier: str | None
+    commit: Callable[[Storage, Pin, CommitRecord], int]
+    redefined: Definition | None = None
+
+
+def compute(work: Work, decision: Decision, timed: Timed, tell: Tell) -> Computed:
+    """The change that the decision asks for."""
+    if decision.action is Action.INCREMENTAL:
+        return _incremental(work, decision, timed, tell)
+    if decision.action is Action.FULL and work.pin.record is not None and work.has_consumers:
+        return _difference(work, decision, timed, tell)
+    return _overwrite(work, decision, timed, tell)
+
+
+def _incremental(work: Work, decision: Decision, timed: Timed, tell: Tell) -> Computed:
+    for netted in (False, True):
+        try:
+            return _delta(work, decision, timed, netted)
+        except QueryFailed:
+            continue
+    # The query itself is the judge of whether the data is at fault.
+    return _overwrite(
+        work,
+        Decision(Action.REINITIALIZE, "DELTA_RAISED", "the delta query raised where the query does not"),
+        timed,
+        tell,
+    )
+
+
+def _delta(work: Work, decision: Decision, timed: Timed, netted: bool) -> Computed:
+    moved = frozenset(source for source, change in work.change_sets.items() if change.data_changed)
+    rows_in = sum(work.change_sets[source].rows_estimate for source in moved)
+    query = DeltaQuery(moved=moved, netted=netted)
+    last = work.plan.store.change(query)
+    program = work.program(on_driver=rows_in <= work.settings.delta_rs_max_rows)
+    with timed("compute"), data_errors(work.name):
+        for step in query.steps:
+            program.run(step)
+        rows = program.run(last)
+        return _settled(work, decision, query, program, rows, rows_in)
+
+
+def _settled(
+    work: Work, decision: Decision, query: DeltaQuery, program: Program, rows: Rows, rows_in: int
+) -> Computed:
+    """Finish a change: whatever it left open is settled, contradictions are errors."""
+    store = work.plan.store
+    change = rows.summary()
+    finishing = store.finish(query, change)
+    final, total = rows, change
+    if finishing is not None:
+        program.keep(CHANGED, rows)
+        final = program.run(finishing)
+        total = final.summary()
+        if not store.finish_replaces:
+            final = combined(program.spark, rows, final)
+            total = _added(change, total)
+        elif store.weighted:
+            total = Summary(total.rows, total.operations, total.least_weight, change.inserted, change.deleted)
+    _check(work, program, final, total)
+    if total.rows == 0:
+        program.close()
+        return Computed(decision, None, 0, 0, rows_in, 0, None, _no_commit)
+    ready = as_change(store, final, plain=finishing is None)
+    applier = choose_applier(ready, work.settings)
+
+    return Computed(decision, ready, total.inserted, total.deleted, rows_in, total.rows, applier, _committer(program, ready, applier))
+
+
+def _committer(
+    program: Program, change: Change, applier: Applier, schema: str | None = None
+) -> Callable[[Storage, Pin, CommitRecord], int]:
+    def commit_it(storage: Storage, pin: Pin, record: CommitRecord) -> int:
+        done = commit(
+            storage,
+            pin,
+            change,
+            record,
+            applier=applier,
+            transaction_number=pin.next_transaction,
+            spark=program.spark,
+            schema_json=schema,
+        )
+        program.close()
+        return done.version
+
+    return commit_it
+
+
+def _added(first: Summary, second: Summary) -> Summary:
+    return Summary(
+        rows=first.rows + second.rows,
+        operations=(first.operations - {"?"}) | second.operations,
+        least_weight=None,
+        inserted=first.inserted + second.inserted,
+        deleted=first.deleted + second.deleted,
+    )
+
+
+def _check(work: Work, program: Program, rows: Rows, total: Summary) -> None:
+    if "!" in total.operations:
+        raise StateDamaged(name=work.name, why=f"a row would have a negative count: {sample(program.spark, rows, '!')}")
+    if DOUBLED in total.operations:
+        raise KeyViolated(
+            key=", ".join(work.definition.key), name=work.name, sample=sample(program.spark, rows, DOUBLED)
+        )
+    if "?" in total.operations:
+        raise InternalError(why=f"a group of {work.name} was left to be recomputed")
+
+
+def _no_commit(storage: Storage, pin: Pin, record: CommitRecord) -> int:
+    raise InternalError(why="there is nothing to commit")
+
+
+def _fresh(work: Work, program: Program) -> Rows:
+    """All rows of the query at the end of the interval, as storage columns, not run yet."""
+    plan = work.plan
+    if plan.incremental:
+        query = DeltaQuery(moved=frozenset())
+        frame = program.frame(plan.store.fill(query, Moment.AFTER))
+    else:
+        columns = tuple(
+            (column.visible, column.name, column.type) for column in plan.store.columns if column.visible is not None
+        )
+        versions = {
+            source.path: work.interval.after.version(source.id) for source in plan.bound.sources
+        }
+        frame = work.workspace.recomputed(work.definition.query, columns, versions, plan.store.weighted)
+    return Rows(frame.schema, frame)
+
+
+def _difference(work: Work, decision: Decision, timed: Timed, tell: Tell) -> Computed:
+    store = work.plan.store
+    program = work.program(on_driver=_sources_bytes(work) <= SMALL_SOURCES)
+    with timed("compute"), data_errors(work.name):
+        fresh = _fresh(work, program)
+        program.keep("__ps_fresh", fresh)
+        query = DeltaQuery(moved=frozenset())
+        leaf = query.leaf(Leaf("__ps_fresh", LeafKind.COLLECTED, tuple(column.name for column in store.columns)))
+        rows = program.run(store.difference(query, leaf))
+        if not store.weighted:
+            # A keyed difference is complete; only a bag has multiplicities left to settle.
+            return _settled_keyed(work, decision, program, rows)
+        return _settled(work, decision, query, program, rows, rows.summary().rows)
+
+
+def _settled_keyed(work: Work, decision: Decision, program: Program, rows: Rows) -> Computed:
+    total = rows.summary()
+    _check(work, program, rows, total)
+    if total.rows == 0:
+        program.close()
+        return Computed(decision, None, 0, 0, 0, 0, None, _no_commit)
+    ready = as_change(work.plan.store, rows, plain=False)
+    applier = choose_applier(ready, work.settings)
+
+    return Computed(decision, ready, total.inserted, total.deleted, total.rows, total.rows, applier, _committer(program, ready, applier))
+
+
+def _overwrite(work: Work, decision: Decision, timed: Timed, tell: Tell) -> Computed:
+    store = work.plan.store
+    on_driver = _sources_bytes(work) <= SMALL_SOURCES
+    program = work.program(on_driver)
+    with timed("compute"), data_errors(work.name):
+        fresh = _fresh(work, program)
+        rows = whole_table(fresh, on_driver)
+        tell("check", 1)
+        doubled = check_unique(program.spark, rows, store.key) if work.definition.key else None
+        if doubled is not None:
+            raise KeyViolated(key=", ".join(work.definition.key), name=work.name, sample=doubled)
+        inserted = count_visible(program.spark, rows, store)
+        deleted = 0
+        if work.pin.record is not None:
+            deleted = work.workspace.stored_rows(work.storage.path, work.pin.version, work.definition)
+    redefined = _redefined(work)
+    schema = schema_json(program.spark, store.columns)
+    ready = Change("overwrite", rows.held)
+    applier = choose_applier(ready, work.settings)
+
+    return Computed(decision, ready, inserted, deleted, inserted, inserted, applier, _committer(program, ready, applier, schema), redefined)
+
+
+def _redefined(work: Work) -> Definition | None:
+    """The definition as it must read after a rebuild, if that differs from the stored one."""
+    fresh = describe(work.definition, work.plan)
+    return fresh if fresh != work.definition else None
+
+
+def describe(definition: Definition, plan: Plan) -> Definition:
+    """The definition with everything that follows from its plan."""
+    return replace(
+        definition,
+        columns=tuple(
+            (column.visible, column.name, column.type) for column in plan.store.columns if column.visible is not None
+        ),
+        weighted=plan.store.weighted,
+        has_hidden_rows=plan.store.has_hidden_rows,
+        sources={source.id: folder(source.path) for source in plan.bound.sources},
+        views={view: text_hash(text) for view, text in plan.bound.views},
+        reads_clock=plan.bound.reads_clock,
+        compiler=COMPILER,
+    )
+
+
+def _sources_bytes(work: Work) -> int:
+    return sum(change.end.bytes for change in work.change_sets.values())

@@ -1,0 +1,132 @@
+"""CREATE STREAM TABLE: everything is checked before anything is made.
+
+Order of making: storage, catalog row, view, first fill. A crash in between leaves at most an empty stream table that
+the next refresh fills, or a folder that nobody refers to.
+"""
+
+from __future__ import annotations
+
+import shutil
+import uuid
+from dataclasses import dataclass
+from datetime import timedelta
+
+from penstock.catalog.model import RefreshMode, Status, StreamTableMeta
+from penstock.compile.plan import Plan, compile_query
+from penstock.engine.definition import Definition
+from penstock.engine.registry import current_schema, kind_of, register_view, schema_exists
+from penstock.engine.result_settings import result_settings
+from penstock.engine.schema_text import schema_json
+from penstock.engine.storage import DEFINITION_KEY, ID_KEY, Layout, Storage
+from penstock.errors import InvalidMode, NotIncremental, PenstockError, SchemaNotFound, TableExists
+from penstock.graph.cycles import check_proposal
+from penstock.graph.dag import Node, NodeKind, StreamGraph
+from penstock.lang import check_query
+from penstock.names import TableName
+from penstock.refresh.compute import describe
+from penstock.refresh.define import dependencies_of
+from penstock.refresh.warehouse import Warehouse
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A checked definition, of which nothing exists yet."""
+
+    name: TableName
+    definition: Definition
+    plan: Plan
+
+
+def mode_of(text: str | RefreshMode) -> RefreshMode:
+    """A refresh mode by name, in any case."""
+    try:
+        return RefreshMode(str(text).upper())
+    except ValueError:
+        raise InvalidMode(what="refresh mode", value=text, allowed=", ".join(RefreshMode)) from None
+
+
+def propose(
+    warehouse: Warehouse,
+    name: str,
+    query: str,
+    target_lag: timedelta | None,
+    mode: RefreshMode,
+    key: tuple[str, ...],
+) -> Proposal:
+    """Check name, query, key, mode and graph; nothing is changed."""
+    spark = warehouse.spark
+    database = current_schema(spark)
+    table = TableName.parse(name, database)
+    if not schema_exists(spark, table.schema):
+        raise SchemaNotFound(schema=table.schema)
+    held = warehouse.catalog.find(table)
+    if held is None and (kind := kind_of(spark, table)) is not None:
+        raise TableExists(name=table, kind=kind)
+    text = check_query(query)
+    settings = result_settings(spark)
+    workspace = warehouse.fresh_workspace(settings, database)
+    bound = workspace.bind(text)
+    plan = compile_query(bound, key, settings)
+    if mode is RefreshMode.INCREMENTAL and plan.refused is not None:
+        raise NotIncremental(reason=plan.refused.reason, detail=plan.refused.construct, fix=plan.refused.fix)
+    _check_graph(warehouse, table, held, plan)
+    draft = Definition(
+        id=uuid.uuid4().hex,
+        name=f"{table.schema}.{table.table}" if table.catalog == "spark_catalog" else str(table),
+        query=text,
+        database=database,
+        settings=settings,
+        target_lag_seconds=None if target_lag is None else target_lag.total_seconds(),
+        refresh_mode=mode.value,
+        key=key,
+        columns=(),
+        weighted=True,
+        has_hidden_rows=False,
+        created_at=warehouse.now().isoformat(),
+    )
+    return Proposal(table, describe(draft, plan), plan)
+
+
+def make(warehouse: Warehouse, proposal: Proposal) -> StreamTableMeta:
+    """Bring a proposal into being, empty."""
+    definition, plan, table = proposal.definition, proposal.plan, proposal.name
+    path = warehouse.storage_path(table, definition.id)
+    layout = Layout(schema_json(warehouse.spark, plan.store.columns), plan.store.key)
+    storage = Storage.create(path, layout, {ID_KEY: definition.id, DEFINITION_KEY: definition.to_json()})
+    try:
+        warehouse.catalog.insert(
+            StreamTableMeta(
+                name=table,
+                table_id=storage.table_id,
+                path=path,
+                query=definition.query,
+                definition_hash=definition.hash,
+                database=definition.database,
+                settings=definition.settings,
+                target_lag=definition.target_lag,
+                refresh_mode=RefreshMode(definition.refresh_mode),
+                key=definition.key,
+                status=Status.INITIALIZING,
+                effective_mode=RefreshMode.INCREMENTAL
+                if plan.incremental and definition.refresh_mode != RefreshMode.FULL
+                else RefreshMode.FULL,
+                reason_code=plan.refused.reason if plan.refused else None,
+                reason=plan.refused.construct if plan.refused else None,
+            ),
+            dependencies_of(plan.bound),
+            now=warehouse.now(),
+        )
+        register_view(warehouse.spark, definition, path)
+    except PenstockError:
+        shutil.rmtree(path, ignore_errors=True)
+        raise
+    return warehouse.catalog.get_by_name(table)
+
+
+def _check_graph(warehouse: Warehouse, name: TableName, held: StreamTableMeta | None, plan: Plan) -> None:
+    graph = StreamGraph.build(warehouse.catalog.get_all(), warehouse.catalog.all_dependencies())
+    node = graph.by_stream_table_id(held.id) if held else Node(f"proposed:{name}", str(name), NodeKind.STREAM_TABLE)
+    sources = [
+        graph.nodes.get(source.id, Node(source.id, source.name, NodeKind.TABLE)) for source in plan.bound.sources
+    ]
+    check_proposal(graph, node, sources)

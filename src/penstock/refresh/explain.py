@@ -1,0 +1,194 @@
+"""EXPLAIN STREAM TABLE: verdict, tree, frontiers, costs, and the delta as SQL that runs as printed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.catalog.model import RefreshMode, StreamTableMeta
+from penstock.compile.explain import runnable, tree_lines
+from penstock.compile.plan import Plan, compile_query
+from penstock.compile.reasons import REASONS
+from penstock.compile.stored import SHOWN
+from penstock.engine.interval import ChangeSet, classify
+from penstock.engine.storage import Storage
+from penstock.errors import FrontierLost
+from penstock.names import WEIGHT, Frontier, SourceVersion, quote
+from penstock.operators.consolidate import group_by_bits
+from penstock.operators.delta_query import DeltaQuery, Leaf, LeafKind, Moment
+from penstock.operators.source import Source
+from penstock.refresh.warehouse import Warehouse
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """How a stream table or a query is maintained."""
+
+    name: str | None
+    mode: str
+    effective: str
+    reason_code: str | None
+    reason: str | None
+    strategy: str
+    tree: tuple[str, ...]
+    before: Frontier | None
+    after: Frontier
+    source_lines: tuple[str, ...]
+    statements: tuple[tuple[str, str], ...]
+    """Purpose and SQL of each step of the delta program."""
+    rows_changed: int
+    rows_at_rest: int
+
+    def text(self) -> str:
+        """For the terminal."""
+        lines = [f"stream table {self.name}" if self.name else "query"]
+        lines.append(f"  mode       {self.mode} → {self.effective}")
+        if self.reason_code:
+            lines.append(f"  reason     {self.reason_code}: {REASONS.get(self.reason_code, '')}")
+            lines.append(f"             {self.reason}")
+        lines.append(f"  stored as  {self.strategy}")
+        lines.append(
+            f"  costs      incremental reads about {self.rows_changed:,} changed rows, full reads {self.rows_at_rest:,}"
+        )
+        lines += ["", "sources", *(f"  {line}" for line in self.source_lines)]
+        if self.tree:
+            lines += ["", "operators", *(f"  {line}" for line in self.tree)]
+        for number, (purpose, sql) in enumerate(self.statements, 1):
+            lines += ["", f"-- delta, step {number} of {len(self.statements)}: {purpose}", sql + ";"]
+        return "\n".join(lines) + "\n"
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "name": self.name,
+            "mode": self.mode,
+            "effective_mode": self.effective,
+            "reason_code": self.reason_code,
+            "reason": self.reason,
+            "strategy": self.strategy,
+            "operators": list(self.tree),
+            "frontier_before": self.before.to_json() if self.before else None,
+            "frontier_after": self.after.to_json(),
+            "sources": list(self.source_lines),
+            "delta": [{"purpose": purpose, "sql": sql} for purpose, sql in self.statements],
+            "rows_changed": self.rows_changed,
+            "rows_at_rest": self.rows_at_rest,
+        }
+
+
+def explain_table(warehouse: Warehouse, meta: StreamTableMeta) -> Explanation:
+    """Explain a stream table over the interval that its next refresh would cover."""
+    definition = warehouse.definition(meta)
+    plan = warehouse.workspace(definition).plan_anew(definition.query, definition.key)
+    storage = Storage.open(meta.path)
+    stored = f"delta.{quote(storage.path)} VERSION AS OF {storage.version}"
+    return _explain(warehouse, str(meta.name), plan, meta.refresh_mode, meta.frontier, stored)
+
+
+def explain_query(warehouse: Warehouse, query: str, settings: dict[str, str], database: str) -> Explanation:
+    """Explain a query that may become a stream table."""
+    bound = warehouse.fresh_workspace(settings, database).bind(query)
+    return _explain(warehouse, None, compile_query(bound, (), settings), RefreshMode.AUTO, None, None)
+
+
+def _explain(
+    warehouse: Warehouse,
+    name: str | None,
+    plan: Plan,
+    mode: RefreshMode,
+    before: Frontier | None,
+    stored: str | None,
+) -> Explanation:
+    sources = plan.bound.sources
+    changes: dict[str, ChangeSet] = {}
+    lines = []
+    for source in sources:
+        log = warehouse.logs.at(source.path)
+        latest = log.latest_version()
+        start = before.version(source.id) if before and source.id in before.sources else latest
+        try:
+            change = classify(log, start, latest)
+        except (FrontierLost, ValueError):
+            change = classify(log, latest, latest)
+        changes[source.id] = change
+        way = "pinned file list" if change.end.fast else f"Delta's own reader ({change.end.slow_because})"
+        feed = "change feed on" if change.feed_on else "change feed off"
+        lines.append(
+            f"{source.name}: version {start} → {latest}, {change.rows_estimate:,} change rows, {feed}, {way}"
+        )
+    after = Frontier(
+        {source: SourceVersion(change.after, change.end.committed_at) for source, change in changes.items()}
+    )
+    statements: list[tuple[str, str]] = []
+    if plan.incremental:
+        query = DeltaQuery(moved=frozenset(changes))
+        last = plan.store.change(query)
+        done: dict[str, str] = {}
+        for step in (*query.steps, last):
+            sql = runnable(step, lambda leaf: _leaf_sql(leaf, changes, plan, stored, done))
+            done[step.name] = sql
+            statements.append((step.purpose, sql))
+    refused = plan.refused
+    incremental = plan.incremental and mode is not RefreshMode.FULL
+    return Explanation(
+        name=name,
+        mode=mode.value,
+        effective="INCREMENTAL" if incremental else "FULL",
+        reason_code=refused.reason if refused else ("AS_ASKED" if mode is RefreshMode.FULL else None),
+        reason=f"{refused.construct}. {refused.fix}" if refused else None,
+        strategy=plan.store.strategy,
+        tree=tuple(tree_lines(plan)),
+        before=before,
+        after=after,
+        source_lines=tuple(lines),
+        statements=tuple(statements),
+        rows_changed=sum(change.rows_estimate for change in changes.values()),
+        rows_at_rest=sum(change.end.rows or 0 for change in changes.values()),
+    )
+
+
+def _leaf_sql(
+    leaf: Leaf, changes: dict[str, ChangeSet], plan: Plan, stored: str | None, done: dict[str, str]
+) -> str:
+    if leaf.kind is LeafKind.COLLECTED:
+        return done[leaf.name].replace("\n", "\n  ")
+    if leaf.kind is LeafKind.STORED:
+        if stored is None:
+            types = {column.name: column.type for column in plan.store.columns}
+            items = ", ".join(f"CAST(NULL AS {types[name]}) AS {quote(name)}" for name in leaf.columns)
+            return f"SELECT {items} WHERE FALSE"
+        return f"SELECT {', '.join(quote(name) for name in leaf.columns)} FROM {stored}"
+    assert leaf.source is not None
+    change = changes[leaf.source.id]
+    if leaf.kind is LeafKind.AT:
+        version = change.before if leaf.moment is Moment.BEFORE else change.after
+        return _rows_at(leaf.source, version, leaf.columns, repeat=True)
+    columns = tuple(name for name in leaf.columns if name != WEIGHT)
+    listed = ", ".join(quote(name) for name in columns)
+    weight = quote(WEIGHT)
+    if change.feed_on and change.after > change.before:
+        path = leaf.source.path.replace("'", "\\'")
+        sign = "CASE WHEN _change_type IN ('insert', 'update_postimage') THEN 1L ELSE -1L END"
+        times = f" * {weight}" if leaf.source.weighted else ""
+        shown = f" WHERE {quote(SHOWN)}" if leaf.source.has_hidden_rows else ""
+        rows = (
+            f"SELECT {listed}, {sign}{times} AS {weight} "
+            f"FROM table_changes_by_path('{path}', {change.before + 1}, {change.after}){shown}"
+        )
+    else:
+        ends = [
+            f"SELECT {listed}, {sign}{f' * {weight}' if leaf.source.weighted else ''} AS {weight} FROM "
+            f"({_rows_at(leaf.source, version, (*columns, *([WEIGHT] if leaf.source.weighted else [])), repeat=False)})"
+            for sign, version in (("1L", change.after), ("-1L", change.before))
+        ]
+        rows = "\n  UNION ALL ".join(ends)
+    types = {field.name: field.dataType.simpleString().upper() for field in change.end.schema.fields}
+    groups = group_by_bits([(quote(name), types.get(name, "")) for name in columns])
+    return f"SELECT {listed}, sum({weight}) AS {weight} FROM (\n  {rows}\n  ){groups} HAVING sum({weight}) <> 0"
+
+
+def _rows_at(source: Source, version: int, columns: tuple[str, ...], repeat: bool) -> str:
+    text = f"SELECT {', '.join(quote(name) for name in columns)} FROM delta.{quote(source.path)} VERSION AS OF {version}"
+    if source.weighted and repeat:
+        text += f" LATERAL VIEW explode(array_repeat(0, CAST({quote(WEIGHT)} AS INT))) c AS `__ps_copy`"
+    return text + (f" WHERE {quote(SHOWN)}" if source.has_hidden_rows else "")

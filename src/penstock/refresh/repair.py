@@ -1,0 +1,121 @@
+"""Rebuilding the catalog from the tables themselves.
+
+A stream table's storage holds its definition in its properties and its frontier in its newest commit; plain tables are
+the Delta folders of the warehouse. Nothing else is needed to go on, and nothing of it is guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from penstock.catalog.model import KnownKind, KnownTable, RefreshMode, Status, StreamTableMeta
+from penstock.engine.definition import Definition
+from penstock.engine.registry import register_view, restore
+from penstock.engine.storage import DEFINITION_KEY, Storage
+from penstock.errors import PenstockError
+from penstock.names import TableName
+from penstock.refresh.define import dependencies_of
+from penstock.refresh.warehouse import STORAGE_FOLDER, Warehouse
+
+TABLES_FOLDER = "tables"
+
+
+@dataclass(frozen=True, slots=True)
+class RepairReport:
+    """What was found and put back."""
+
+    lines: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"lines": list(self.lines)}
+
+
+def repair(warehouse: Warehouse) -> RepairReport:
+    """Put every stream table and plain table that the catalog lacks back into it."""
+    lines = [f"plain table {name}: registered" for name in _plain_tables(warehouse)]
+    waiting = list(_found(warehouse))
+    # An upstream must be known before its consumers can be bound.
+    while waiting:
+        left = []
+        for path, storage, definition in waiting:
+            try:
+                lines.append(_restored(warehouse, path, storage, definition))
+            except PenstockError as error:
+                left.append((path, storage, definition, error))
+        if len(left) == len(waiting):
+            lines += [f"stream table {each[2].name}: could not be restored: {each[3]}" for each in left]
+            break
+        waiting = [(path, storage, definition) for path, storage, definition, _ in left]
+    closed = warehouse.catalog.close_orphans(now=warehouse.now())
+    lines += [f"refresh {refresh}: closed, its worker is gone" for refresh in closed]
+    return RepairReport(tuple(lines) or ("nothing to repair",))
+
+
+def _found(warehouse: Warehouse) -> Iterable[tuple[str, Storage, Definition]]:
+    known = {each.table_id for each in warehouse.catalog.get_all()}
+    for log in sorted((warehouse.root / STORAGE_FOLDER).glob("*/*/_delta_log")):
+        try:
+            storage = Storage.open(log.parent.resolve())
+            definition = Definition.from_json(storage.configuration[DEFINITION_KEY])
+        except (PenstockError, KeyError, ValueError):
+            continue
+        if storage.table_id not in known:
+            yield str(log.parent.resolve()), storage, definition
+
+
+def _restored(warehouse: Warehouse, path: str, storage: Storage, definition: Definition) -> str:
+    workspace = warehouse.fresh_workspace(definition.settings, definition.database)
+    bound = workspace.bind(definition.query)
+    pin = storage.pin()
+    record = pin.record
+    warehouse.catalog.insert(
+        StreamTableMeta(
+            name=TableName.parse(definition.name),
+            table_id=storage.table_id,
+            path=path,
+            query=definition.query,
+            definition_hash=definition.hash,
+            database=definition.database,
+            settings=definition.settings,
+            target_lag=definition.target_lag,
+            refresh_mode=RefreshMode(definition.refresh_mode),
+            key=definition.key,
+            status=Status.ACTIVE if record else Status.INITIALIZING,
+            is_populated=record is not None,
+            data_timestamp=record.data_timestamp if record else None,
+            frontier=record.frontier if record else None,
+            frontier_version=pin.record_version,
+        ),
+        dependencies_of(bound),
+        now=warehouse.now(),
+    )
+    register_view(warehouse.spark, definition, path)
+    at = f"at version {pin.record_version}" if record else "never filled"
+    return f"stream table {definition.name}: restored, {at}"
+
+
+def _plain_tables(warehouse: Warehouse) -> list[str]:
+    known = {each.name for each in warehouse.catalog.known_tables()}
+    found = []
+    for log in sorted((warehouse.root / TABLES_FOLDER).glob("**/_delta_log")):
+        relative = log.parent.relative_to(warehouse.root / TABLES_FOLDER)
+        schema = relative.parts[0].removesuffix(".db") if len(relative.parts) > 1 else "default"
+        if len(relative.parts) > 2 or f"{schema}.{relative.parts[-1]}" in known:
+            continue
+        table = KnownTable(
+            schema=schema,
+            table=relative.parts[-1],
+            kind=KnownKind.TABLE,
+            path=str(Path(log.parent).resolve()),
+            provider="delta",
+        )
+        if schema != "default":
+            warehouse.catalog.remember_table(KnownTable(schema=schema, kind=KnownKind.SCHEMA))
+        warehouse.catalog.remember_table(table)
+        found.append(table.name)
+    restore(warehouse.spark, warehouse.catalog.known_tables())
+    return found

@@ -1,0 +1,65 @@
+"""What a refresh reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from penstock.catalog.model import Action
+from penstock.names import Frontier
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshResult:
+    """What really ran, why, and what it changed."""
+
+    name: str
+    action: Action
+    reason_code: str | None
+    reason: str | None
+    rows_inserted: int
+    rows_deleted: int
+    frontier: Frontier | None
+    data_timestamp: datetime | None
+    version: int | None
+    """The storage version that shows this state."""
+    seconds: float
+    timings: Mapping[str, float] = field(default_factory=dict)
+    delta_rows: int | None = None
+    applier: str | None = None
+    upstream: tuple[RefreshResult, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "name": self.name,
+            "action": self.action.value,
+            "reason_code": self.reason_code,
+            "reason": self.reason,
+            "rows_inserted": self.rows_inserted,
+            "rows_deleted": self.rows_deleted,
+            "delta_rows": self.delta_rows,
+            "frontier": self.frontier.to_json() if self.frontier else None,
+            "data_timestamp": self.data_timestamp.isoformat() if self.data_timestamp else None,
+            "version": self.version,
+            "applier": self.applier,
+            "seconds": round(self.seconds, 4),
+            "timings": {stage: round(seconds, 4) for stage, seconds in self.timings.items()},
+            "upstream": [each.to_json() for each in self.upstream],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Where a long piece of work is."""
+
+    name: str
+    stage: str
+    message: str
+    done: int
+    total: int
+
+
+Report = Callable[[Progress], None]

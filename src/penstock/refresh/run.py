@@ -1,0 +1,466 @@
+"""Running one refresh, from pin to record.
+
+    pin        one version of every source and one handle on the storage, taken once
+    classify   what changed between the stored frontier and the pins, from the logs alone
+    decide     NO_DATA, INCREMENTAL, FULL or REINITIALIZE, and why
+    compute    one Spark query (or a few steps), whose rows are complete stored rows
+    apply      one Delta commit with the rows and the new frontier
+    record     catalog and history
+
+The stored frontier is that of the newest commit, unless the catalog holds a later one for that same commit. Everything
+before the commit can be repeated; everything after it can be rebuilt from it.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from penstock.catalog.model import Action, Advance, RefreshMode, RefreshRecord, RefreshStatus, Status, StreamTableMeta
+from penstock.catalog.owner import current_owner
+from penstock.catalog.writer import CatalogWriter
+from penstock.engine.commit_record import CommitRecord
+from penstock.engine.definition import Definition
+from penstock.engine.interval import ChangeSet, classify
+from penstock.engine.storage import DEFINITION_KEY, Pin, Storage
+from penstock.engine.workspace import Workspace
+from penstock.errors import (
+    CommitConflict,
+    FrontierLost,
+    PenstockError,
+    Retry,
+    SourceChanged,
+    SourceMissing,
+    StateDamaged,
+)
+from penstock.names import Frontier, Interval, SourceVersion
+from penstock.refresh.compute import Computed, Work, compute
+from penstock.refresh.decide import Decision, Facts, decide
+from penstock.refresh.lease import HeldLease, hold
+from penstock.refresh.result import Progress, RefreshResult, Report
+from penstock.settings import Settings
+from penstock.sources.delta import Broken, Rebuild, classify_drift
+
+CARRY_AFTER = timedelta(hours=42)
+"""A quarter of Delta's default retention of a week: by then a frontier that only the catalog holds goes into a commit."""
+
+PATIENCE = timedelta(minutes=10)
+"""How long a refresh waits for another worker on the same table."""
+
+
+@dataclass(frozen=True)
+class Pins:
+    """One version vector for a whole refresh: source id → version, and the moment it stands for."""
+
+    versions: Mapping[str, int]
+    data_timestamp: datetime
+
+
+@dataclass
+class Attempt:
+    """One refresh of one stream table at work."""
+
+    meta: StreamTableMeta
+    refresh_id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    timings: dict[str, float] = field(default_factory=dict)
+    started: float = field(default_factory=time.perf_counter)
+
+    @contextmanager
+    def timed(self, stage: str) -> Iterator[None]:
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.timings[stage] = self.timings.get(stage, 0.0) + time.perf_counter() - began
+
+    @property
+    def seconds(self) -> float:
+        return time.perf_counter() - self.started
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What classification found: where the stored rows stand and how far the sources moved."""
+
+    definition: Definition
+    before: Frontier | None
+    after: Frontier
+    paths: Mapping[str, str]
+    """Source id → folder."""
+    change_sets: Mapping[str, ChangeSet]
+    rebuild: tuple[str, str] | None
+
+    @property
+    def data_changed(self) -> bool:
+        return any(change.data_changed for change in self.change_sets.values())
+
+    @property
+    def schemas(self) -> object:
+        """Whatever a compiled plan depends on besides the definition."""
+        return tuple((source, change.end.schema.json()) for source, change in sorted(self.change_sets.items()))
+
+
+class Refresher:
+    """Refreshes single stream tables at given pins."""
+
+    def __init__(
+        self,
+        catalog: CatalogWriter,
+        settings: Settings,
+        workspace: Callable[[Definition], Workspace],
+        now: Callable[[], datetime],
+        sleep: Callable[[float], None],
+    ) -> None:
+        self._catalog = catalog
+        self._settings = settings
+        self._workspace = workspace
+        self._now = now
+        self._sleep = sleep
+
+    def refresh(self, meta: StreamTableMeta, pins: Pins, report: Report | None = None) -> RefreshResult:
+        """Bring one stream table to the pins. Its upstream stream tables must be there already."""
+        attempt = Attempt(meta)
+        quiet = self._nothing_new(attempt, pins)
+        if quiet is not None:
+            return quiet
+        with hold(
+            self._catalog,
+            meta.id,
+            timedelta(seconds=self._settings.lease_seconds),
+            self._now,
+            self._sleep,
+            PATIENCE,
+        ) as held:
+            attempt.meta = self._catalog.get_by_id(meta.id)
+            return self._guarded(attempt, pins, held, report)
+
+    def _nothing_new(self, attempt: Attempt, pins: Pins) -> RefreshResult | None:
+        """NO_DATA without lease, Spark or commit: the versions did not move, or moved over commits without data."""
+        meta = attempt.meta
+        if not meta.is_populated or meta.needs_reinit or meta.frontier is None or meta.status is Status.ERROR:
+            return None
+        try:
+            with attempt.timed("pin"):
+                storage = Storage.open(meta.path)
+                pin = storage.pin()
+                definition = Definition.from_json(storage.configuration[DEFINITION_KEY])
+            with attempt.timed("classify"):
+                situation = self._classify(meta, definition, pin, pins, look_at_views=False)
+        except PenstockError:
+            return None
+        if (
+            situation.rebuild is not None
+            or situation.data_changed
+            or situation.before is None
+            or definition.reads_clock
+            or pin.damaged
+        ):
+            return None
+        record = self._record(attempt, Action.NO_DATA, situation, RefreshStatus.COMPLETED)
+        moved = self._catalog.advance_no_data(
+            [Advance(meta.id, situation.before, situation.after)], now=self._now(), records=[record]
+        )
+        if meta.id not in moved:
+            return None
+        return self._result(attempt, Decision(Action.NO_DATA), situation.after, pin.record_version, None)
+
+    def _guarded(self, attempt: Attempt, pins: Pins, held: HeldLease, report: Report | None) -> RefreshResult:
+        meta = attempt.meta
+        self._catalog.start_refresh(
+            RefreshRecord(
+                refresh_id=attempt.refresh_id,
+                stream_table_id=meta.id,
+                name=str(meta.name),
+                action=Action.INCREMENTAL if meta.is_populated else Action.FULL,
+                status=RefreshStatus.RUNNING,
+                started_at=self._now(),
+                data_timestamp=pins.data_timestamp,
+                owner=current_owner(),
+                lease_token=held.lease.token,
+            )
+        )
+        rebuild: tuple[str, str] | None = None
+        for last_try in (False, True):
+            try:
+                return self._attempt(attempt, pins, held, report, rebuild)
+            except (FrontierLost, StateDamaged, SourceChanged) as lost:
+                if last_try:
+                    self._failed(attempt, pins, lost)
+                    raise
+                rebuild = (lost.condition, lost.text)
+            except PenstockError as error:
+                self._failed(attempt, pins, error)
+                raise
+        raise AssertionError("unreachable")
+
+    def _attempt(
+        self, attempt: Attempt, pins: Pins, held: HeldLease, report: Report | None, rebuild: tuple[str, str] | None
+    ) -> RefreshResult:
+        meta = attempt.meta
+        with attempt.timed("pin"):
+            storage = Storage.open(meta.path)
+            pin = storage.pin()
+            definition = Definition.from_json(storage.configuration[DEFINITION_KEY])
+        with attempt.timed("classify"):
+            situation = self._classify(meta, definition, pin, pins, look_at_views=True)
+        rebuild = rebuild or situation.rebuild
+        workspace = self._workspace(definition)
+        with attempt.timed("compile"):
+            if rebuild is None or situation.before is None:
+                plan = workspace.plan(
+                    definition.query, definition.key, tuple(name for name, _, _ in definition.columns), situation.schemas
+                )
+            else:
+                plan = workspace.plan_anew(definition.query, definition.key)
+        decision = decide(
+            Facts(
+                mode=meta.refresh_mode,
+                is_populated=situation.before is not None,
+                incremental=plan.incremental,
+                refusal=(plan.refused.reason, f"{plan.refused.construct}: {plan.refused.fix}") if plan.refused else None,
+                rebuild=rebuild,
+                data_changed=situation.data_changed,
+                reads_clock=plan.bound.reads_clock,
+            )
+        )
+        if decision.action is Action.NO_DATA:
+            return self._finish(attempt, decision, situation, pin, None, held, plan.incremental)
+        work = Work(
+            meta=meta,
+            definition=definition,
+            plan=plan,
+            workspace=workspace,
+            storage=storage,
+            pin=pin,
+            interval=Interval(situation.before, situation.after)
+            if situation.before is not None and decision.action is Action.INCREMENTAL
+            else Interval(situation.after, situation.after),
+            change_sets=situation.change_sets,
+            paths=situation.paths,
+            has_consumers=bool(self._catalog.consumers_of(meta.table_id)),
+            settings=self._settings,
+        )
+
+        def tell(stage: str, done: int) -> None:
+            if report is not None:
+                report(Progress(str(meta.name), stage, f"{decision.action.value.lower()}: {stage}", done, 3))
+
+        tell("compute", 0)
+        computed = compute(work, decision, attempt.timed, tell)
+        if computed.redefined is not None:
+            self._redefine(meta, storage, computed.redefined, work)
+            pin = storage.pin()
+        committed_version = None
+        if computed.change is not None:
+            tell("commit", 2)
+            held.check()
+            record = self._commit_record(attempt, computed, situation, pin, definition)
+            with attempt.timed("commit"):
+                committed_version = computed.commit(storage, pin, record)
+        result = self._finish(attempt, computed.decision, situation, pin, computed, held, plan.incremental, committed_version)
+        tell("record", 3)
+        return result
+
+    def _redefine(self, meta: StreamTableMeta, storage: Storage, definition: Definition, work: Work) -> None:
+        from penstock.refresh.define import dependencies_of
+
+        storage.set_configuration(work.configuration(definition))
+        self._catalog.update_definition(
+            meta.id,
+            now=self._now(),
+            definition_hash=definition.hash,
+            dependencies=dependencies_of(work.plan.bound),
+        )
+
+    def _commit_record(
+        self, attempt: Attempt, computed: Computed, situation: Situation, pin: Pin, definition: Definition
+    ) -> CommitRecord:
+        held = pin.record
+        return CommitRecord(
+            stream_table_id=definition.id,
+            definition_hash=(computed.redefined or definition).hash,
+            refresh_id=attempt.refresh_id,
+            action=computed.decision.action.value,
+            frontier=situation.after,
+            data_timestamp=situation.after.data_timestamp,
+            rows_inserted=computed.rows_inserted,
+            rows_deleted=computed.rows_deleted,
+            first_lsn=held.first_lsn + held.lsn_count if held is not None else 0,
+            lsn_count=computed.rows_inserted + computed.rows_deleted,
+        )
+
+    def _finish(
+        self,
+        attempt: Attempt,
+        decision: Decision,
+        situation: Situation,
+        pin: Pin,
+        computed: Computed | None,
+        held: HeldLease,
+        incremental: bool,
+        version: int | None = None,
+    ) -> RefreshResult:
+        shown = version if version is not None else pin.record_version
+        with attempt.timed("record"):
+            self._catalog.update_after_refresh(
+                held.lease,
+                action=decision.action,
+                before=attempt.meta.frontier,
+                after=situation.after,
+                table_version=shown if shown is not None else pin.version,
+                now=self._now(),
+                effective_mode=RefreshMode.INCREMENTAL if incremental and attempt.meta.refresh_mode is not RefreshMode.FULL else RefreshMode.FULL,
+                reason_code=decision.reason_code,
+                reason=decision.reason,
+            )
+        result = self._result(attempt, decision, situation.after, shown, computed)
+        record = self._record(attempt, decision.action, situation, RefreshStatus.COMPLETED)
+        self._catalog.finish_refresh(
+            replace(
+                record,
+                reason=_reason(decision),
+                commit_version=version,
+                rows_inserted=result.rows_inserted,
+                rows_deleted=result.rows_deleted,
+                delta_rows=result.delta_rows,
+                rows_written=computed.rows_written if computed else 0,
+                applier=result.applier,
+                timings=dict(attempt.timings),
+                lease_token=held.lease.token,
+            )
+        )
+        return result
+
+    def _record(
+        self, attempt: Attempt, action: Action, situation: Situation, status: RefreshStatus
+    ) -> RefreshRecord:
+        now = self._now()
+        return RefreshRecord(
+            refresh_id=attempt.refresh_id,
+            stream_table_id=attempt.meta.id,
+            name=str(attempt.meta.name),
+            action=action,
+            status=status,
+            started_at=now - timedelta(seconds=attempt.seconds),
+            ended_at=now,
+            data_timestamp=situation.after.data_timestamp,
+            from_frontier=situation.before,
+            to_frontier=situation.after,
+            timings=dict(attempt.timings),
+            owner=current_owner(),
+        )
+
+    def _result(
+        self,
+        attempt: Attempt,
+        decision: Decision,
+        frontier: Frontier,
+        version: int | None,
+        computed: Computed | None,
+    ) -> RefreshResult:
+        return RefreshResult(
+            name=str(attempt.meta.name),
+            action=decision.action,
+            reason_code=decision.reason_code,
+            reason=decision.reason,
+            rows_inserted=computed.rows_inserted if computed else 0,
+            rows_deleted=computed.rows_deleted if computed else 0,
+            frontier=frontier,
+            data_timestamp=frontier.data_timestamp,
+            version=version,
+            seconds=attempt.seconds,
+            timings=dict(attempt.timings),
+            delta_rows=computed.delta_rows if computed else 0,
+            applier=computed.applier if computed else None,
+        )
+
+    def _classify(
+        self, meta: StreamTableMeta, definition: Definition, pin: Pin, pins: Pins, look_at_views: bool
+    ) -> Situation:
+        workspace = self._workspace(definition)
+        before = _stored_frontier(meta, pin)
+        paths = definition.sources
+        change_sets: dict[str, ChangeSet] = {}
+        versions: dict[str, SourceVersion] = {}
+        rebuild: tuple[str, str] | None = None
+        if meta.needs_reinit:
+            rebuild = ("ON_REQUEST", meta.reinit_reason or "a rebuild was asked for")
+        if pin.damaged:
+            rebuild = ("FOREIGN_WRITE", pin.damaged)
+        if pin.record is not None and pin.record.definition_hash != definition.hash:
+            rebuild = rebuild or ("DEFINITION_CHANGED", "the definition changed since the last refresh")
+        used = {each.source_id: each.columns_used for each in self._catalog.dependencies_of(meta.id)}
+        for source, path in paths.items():
+            log = workspace.logs.at(path)
+            try:
+                after = pins.versions[source] if source in pins.versions else log.latest_version()
+                start = before.version(source) if before is not None and source in before.sources else after
+                try:
+                    change = classify(log, min(start, after) if start <= after else start, after, source)
+                except ValueError:
+                    rebuild = ("SOURCE_CHANGED", f"{path} went back from version {start} to {after}")
+                    change = classify(log, after, after)
+            except FrontierLost as lost:
+                rebuild = ("FRONTIER_LOST", lost.text)
+                change = classify(log, after, after)
+            if change.end.table_id != source:
+                rebuild = rebuild or ("SOURCE_CHANGED", f"{path} was dropped and created again")
+            elif change.schema_change is not None:
+                verdict = classify_drift(change.drift, used.get(source, ()) or change.end.schema.names)
+                if isinstance(verdict, Broken):
+                    raise SourceMissing(source=path, why=verdict.reason)
+                if isinstance(verdict, Rebuild):
+                    rebuild = rebuild or ("SOURCE_CHANGED", verdict.reason)
+            change_sets[source] = change
+            versions[change.end.table_id] = SourceVersion(change.after, change.end.committed_at)
+        if look_at_views:
+            for view, held in definition.views.items():
+                if workspace.view_hash(view) != held:
+                    rebuild = rebuild or ("VIEW_CHANGED", f"view {view} was redefined")
+        return Situation(definition, before, Frontier(versions, pins.data_timestamp), paths, change_sets, rebuild)
+
+    def _failed(self, attempt: Attempt, pins: Pins, error: PenstockError) -> None:
+        now = self._now()
+        meta = attempt.meta
+        countable = not isinstance(error, CommitConflict) and error.retry is not Retry.BACKOFF
+        count = self._catalog.record_failure(meta.id, str(error), now=now, countable=countable)
+        if error.retry in {Retry.NEVER, Retry.BUG}:
+            self._catalog.update_status(meta.id, Status.ERROR, now=now)
+        elif count >= self._settings.max_consecutive_errors:
+            self._catalog.update_status(meta.id, Status.SUSPENDED, now=now)
+        self._catalog.finish_refresh(
+            RefreshRecord(
+                refresh_id=attempt.refresh_id,
+                stream_table_id=meta.id,
+                name=str(meta.name),
+                action=Action.INCREMENTAL if meta.is_populated else Action.FULL,
+                status=RefreshStatus.FAILED,
+                started_at=now - timedelta(seconds=attempt.seconds),
+                ended_at=now,
+                data_timestamp=pins.data_timestamp,
+                timings=dict(attempt.timings),
+                error_message=str(error),
+                owner=current_owner(),
+            )
+        )
+
+
+def _stored_frontier(meta: StreamTableMeta, pin: Pin) -> Frontier | None:
+    """Where the stored rows stand: the newest commit's word, unless the catalog has moved on from that very commit."""
+    if pin.record is None:
+        return None
+    stored = pin.record.frontier
+    later = meta.frontier
+    if later is not None and meta.frontier_version == pin.record_version and stored <= later:
+        return later
+    return stored
+
+
+def _reason(decision: Decision) -> str | None:
+    if decision.reason_code is None:
+        return None
+    return f"{decision.reason_code}: {decision.reason}" if decision.reason else decision.reason_code

@@ -1,0 +1,92 @@
+"""A warehouse at work: session, catalog, settings, and one workspace per stream table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from penstock.catalog.model import StreamTableMeta
+from penstock.catalog.writer import CatalogWriter
+from penstock.engine.definition import Definition
+from penstock.engine.pinned_query import folder
+from penstock.engine.storage import DEFINITION_KEY, Storage
+from penstock.engine.workspace import Logs, Workspace
+from penstock.errors import PenstockError
+from penstock.names import TableName
+from penstock.operators.source import Source
+from penstock.refresh.run import Refresher
+from penstock.settings import Settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+STORAGE_FOLDER = "stream_tables"
+
+
+@dataclass
+class Warehouse:
+    """What every piece of work on a warehouse needs."""
+
+    root: Path
+    spark: SparkSession
+    catalog: CatalogWriter
+    settings: Settings
+    now: Callable[[], datetime]
+    sleep: Callable[[float], None]
+    logs: Logs = field(default_factory=Logs)
+    _workspaces: dict[str, tuple[str, Workspace]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.refresher = Refresher(self.catalog, self.settings, self.workspace, self.now, self.sleep)
+
+    def storage_path(self, name: TableName, stream_table_id: str) -> str:
+        """The folder of a new stream table's storage."""
+        return str((self.root / STORAGE_FOLDER / name.schema / f"{name.table}-{stream_table_id[:8]}").resolve())
+
+    def workspace(self, definition: Definition) -> Workspace:
+        """The workspace of a stream table, made anew when its definition changes."""
+        held = self._workspaces.get(definition.id)
+        if held is None or held[0] != definition.hash:
+            held = definition.hash, self.fresh_workspace(definition.settings, definition.database)
+            self._workspaces[definition.id] = held
+        return held[1]
+
+    def fresh_workspace(self, settings: dict[str, str], database: str) -> Workspace:
+        """A workspace that no stream table owns yet."""
+        return Workspace(self.spark, settings, database, self.logs, self._by_name, self._by_storage)
+
+    def forget(self, definition_id: str) -> None:
+        """Let go of a workspace."""
+        self._workspaces.pop(definition_id, None)
+
+    def definition(self, meta: StreamTableMeta) -> Definition:
+        """The definition in a stream table's own metadata."""
+        return Definition.from_json(Storage.open(meta.path).configuration[DEFINITION_KEY])
+
+    def _by_name(self, name: TableName) -> Source | None:
+        meta = self.catalog.find(name)
+        return None if meta is None else self._source(meta)
+
+    def _by_storage(self, path: str) -> Source | None:
+        for meta in self.catalog.get_all():
+            if folder(meta.path) == path:
+                return self._source(meta)
+        return None
+
+    def _source(self, meta: StreamTableMeta) -> Source | None:
+        try:
+            definition = self.definition(meta)
+        except PenstockError:
+            return None
+        return Source(
+            id=meta.table_id,
+            name=str(meta.name),
+            path=folder(meta.path),
+            is_stream_table=True,
+            weighted=definition.weighted,
+            has_hidden_rows=definition.has_hidden_rows,
+            stored_names=tuple((visible, stored) for visible, stored, _ in definition.columns if visible != stored),
+        )
