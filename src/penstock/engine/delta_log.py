@@ -32,7 +32,10 @@ from penstock.errors import FrontierLost, SourceMissing
 T = TypeVar("T")
 
 FileKey = tuple[str, str | None]
-"""Path as in the log (unquoted once), and the id of the deletion vector if there is one."""
+"""Path as the log spells it, and the id of the deletion vector if there is one.
+
+The spelling counts, as it does for Spark: `p=ž` and `p=%C5%BE` are two entries, even if they mean one file.
+"""
 
 SNAPSHOTS_KEPT = 8
 COMMITS_KEPT = 256
@@ -41,6 +44,7 @@ REPLAY_LIMIT = 500
 
 _COMMIT = re.compile(r"(\d{20})\.json")
 _CHECKPOINT = re.compile(r"(\d{20})\.checkpoint(?:\.(\d{10})\.(\d{10})|\.([0-9a-f-]{36}))?\.(parquet|json)")
+_ESCAPE = re.compile(r"%[0-9a-fA-F]{2}")
 _ABSOLUTE = re.compile(r"/|[A-Za-z][A-Za-z0-9+.-]*:/")
 
 
@@ -67,7 +71,7 @@ class DataFile:
     deletion_vector: str | None = None
     deleted_rows: int = field(default=0, compare=False)
     name: str = field(default="", compare=False, repr=False)
-    """The path as in the log, unquoted once."""
+    """The path as the log spells it."""
 
     @property
     def key(self) -> FileKey:
@@ -371,10 +375,11 @@ class DeltaLog:
             state.txns[txn["appId"]] = txn["version"]
 
     def _file(self, action: Mapping[str, Any]) -> DataFile:
-        name = unquote(action["path"])
+        name = _spelling(action["path"])
+        plain = unquote(name)
         vector = action.get("deletionVector")
         return DataFile(
-            path=name if _ABSOLUTE.match(name) else f"{self.root}/{name}",
+            path=plain if _ABSOLUTE.match(plain) else f"{self.root}/{plain}",
             size=action.get("size") or 0,
             partition=dict(action.get("partitionValues") or {}),
             stats_json=action.get("stats"),
@@ -395,7 +400,7 @@ class DeltaLog:
             if body := action.get("add"):
                 adds.append(Added(self._file(body), body.get("dataChange", True)))
             elif body := action.get("remove"):
-                key = unquote(body["path"]), _vector_id(body.get("deletionVector"))
+                key = _spelling(body["path"]), _vector_id(body.get("deletionVector"))
                 removes.append(Removed(key, body.get("dataChange", True)))
             elif body := action.get("cdc"):
                 cdc.append(self._file(body))
@@ -474,6 +479,10 @@ def file_refusal(files: Iterable[DataFile]) -> str:
         if file.absolute:
             return "a file lies outside the table's folder"
     return ""
+
+
+def _spelling(path: str) -> str:
+    return _ESCAPE.sub(lambda found: found[0].upper(), path) if "%" in path else path
 
 
 def _commit_name(version: int) -> str:

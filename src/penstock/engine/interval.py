@@ -246,13 +246,13 @@ def _cheapest(steps: Sequence[_Step] | None, whole: Part) -> tuple[Part, ...] | 
     candidates: list[tuple[Part, ...]] = [(whole,)]
     if steps is not None:
         candidates.append(_merge([step.own for step in steps]))
-        if 1 < len(steps) <= CUTS_LIMIT:
-            candidates.append(_merge(_best_cut(steps)))
+        if 1 < len(steps) <= CUTS_LIMIT and (cut := _best_cut(steps)) is not None:
+            candidates.append(_merge(cut))
     readable = [parts for parts in candidates if not any(file_refusal(part.files) for part in parts)]
     return min(readable, key=lambda parts: sum(map(_cost, parts))) if readable else None
 
 
-def _best_cut(steps: Sequence[_Step]) -> list[Part]:
+def _best_cut(steps: Sequence[_Step]) -> list[Part] | None:
     """Shortest way from the start to the end of the interval, over every sub-interval read by ends or by commit."""
     best: list[tuple[float, list[Part]]] = [(float("inf"), []) for _ in range(len(steps) + 1)]
     best[0] = 0.0, []
@@ -269,7 +269,8 @@ def _best_cut(steps: Sequence[_Step]) -> list[Part]:
             came |= {key: file for key, file in steps[last].came.items() if went.pop(key, None) is None}
             ends = Part(own.before, steps[last].own.after, Way.ENDS, tuple(came.values()), tuple(went.values()))
             _offer(best, last + 1, spent, chosen, ends)
-    return best[-1][1]
+    cost, parts = best[-1]
+    return None if cost == float("inf") else parts
 
 
 def _offer(best: list[tuple[float, list[Part]]], at: int, spent: float, chosen: list[Part], part: Part) -> None:
