@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 import pyarrow as pa
 
+from penstock.errors import InvalidSetting
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 Kind = Literal["append", "keyed", "bag", "overwrite"]
 Applier = Literal["delta-rs", "spark"]
-ApplyChoice = Literal["auto", "delta-rs", "spark"]
 
 DRIVER_ROWS = 1_000_000
 """A change of more rows is not brought to the driver."""
@@ -47,7 +48,7 @@ class ApplySettings(Protocol):
     """The part of the settings that this decision reads."""
 
     @property
-    def apply(self) -> ApplyChoice:
+    def apply(self) -> str:
         """'auto', or the applier to use whatever the size."""
         ...
 
@@ -66,8 +67,15 @@ def choose_applier(change: Change, settings: ApplySettings, thresholds: Threshol
 
     Rows that are still a Spark DataFrame were left there because they did not fit the driver.
     """
-    if settings.apply != "auto":
-        return settings.apply
+    match settings.apply:
+        case "delta-rs" | "spark" as demanded:
+            return demanded
+        case "auto":
+            pass
+        case other:
+            raise InvalidSetting(
+                name="apply", value=other, why="there is no such applier", allowed="auto, delta-rs, spark"
+            )
     if not isinstance(change.rows, pa.Table):
         return "spark"
     fits = fits_driver(change.rows.num_rows, change.rows.nbytes, thresholds)

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pytest
 
-from penstock.engine.apply import ApplyChoice, Change, Thresholds, choose_applier, fits_driver, stay_in_place
+from penstock.engine.apply import Change, Thresholds, choose_applier, fits_driver, stay_in_place
+from penstock.errors import InvalidSetting
 
 
 @dataclass
 class Settings:
-    apply: ApplyChoice = "auto"
+    apply: str = "auto"
 
 
 SMALL = Change("append", pa.table({"a": [1, 2, 3]}))
@@ -26,8 +27,13 @@ def test_a_large_one_by_spark() -> None:
 
 
 @pytest.mark.parametrize("choice", ["delta-rs", "spark"])
-def test_a_demand_settles_it(choice: ApplyChoice) -> None:
+def test_a_demand_settles_it(choice: str) -> None:
     assert choose_applier(SMALL, Settings(choice), Thresholds(driver_rows=0)) == choice
+
+
+def test_an_unknown_applier_is_refused() -> None:
+    with pytest.raises(InvalidSetting):
+        choose_applier(SMALL, Settings("duckdb"))
 
 
 def test_limits_are_inclusive() -> None:
