@@ -181,9 +181,7 @@ class _Binding:
             return self._project(node)
         if kind == "Filter":
             child = self._read(node.child())
-            condition = self._expression(node.condition())
-            self._verify([(node.condition(), condition)], node.child())
-            return BoundFilter(child, condition)
+            return BoundFilter(child, self._conjuncts(node.condition(), node.child()))
         if kind == "Join":
             return self._join(node)
         if kind == "Aggregate":
@@ -214,7 +212,7 @@ class _Binding:
         for attribute in self._catalyst.items(node.output()):
             if str(attribute.name()) == "_metadata":
                 raise _Refusal("METADATA_COLUMN", "_metadata")
-            columns.append((str(attribute.name()), self._attribute(attribute)))
+            columns.append((source.stored_name(str(attribute.name())), self._attribute(attribute)))
         return BoundScan(source, tuple(columns))
 
     def _project(self, node: Any) -> BoundProject:
@@ -228,11 +226,22 @@ class _Binding:
         if joined not in {"Inner", "Cross"}:
             raise _Refusal(_REFUSED_JOINS.get(joined, "UNKNOWN_OPERATOR"), f"{joined} join")
         left, right = self._read(node.left()), self._read(node.right())
-        condition = None
+        conditions: tuple[Expression, ...] = ()
         if node.condition().isDefined():
-            condition = self._expression(node.condition().get())
-            self._verify([(node.condition().get(), condition)], node.left(), node.right())
-        return BoundJoin(left, right, condition)
+            conditions = self._conjuncts(node.condition().get(), node.left(), node.right())
+        return BoundJoin(left, right, conditions)
+
+    def _conjuncts(self, condition: Any, *inputs: Any) -> tuple[Expression, ...]:
+        """The terms of an AND, in the order in which they were written."""
+        terms, split = [condition], []
+        while terms:
+            term = terms.pop(0)
+            if term.getClass().getSimpleName() == "And":
+                terms = [term.left(), term.right(), *terms]
+            else:
+                split.append((term, self._expression(term)))
+        self._verify(split, *inputs)
+        return tuple(expression for _, expression in split)
 
     def _aggregate(self, node: Any) -> BoundProject:
         child = self._read(node.child())
@@ -417,10 +426,8 @@ def _reads(tree: Bound) -> set[int]:
     found: set[int] = set()
     if isinstance(tree, BoundProject):
         found |= {each for expression, _ in tree.items for each in expression.reads}
-    elif isinstance(tree, BoundFilter):
-        found |= tree.condition.reads
-    elif isinstance(tree, BoundJoin) and tree.condition:
-        found |= tree.condition.reads
+    elif isinstance(tree, BoundFilter | BoundJoin):
+        found |= {each for condition in tree.conditions for each in condition.reads}
     elif isinstance(tree, BoundAggregate):
         found |= {each for expression, _ in tree.keys for each in expression.reads}
         found |= {each for call, _ in tree.calls for each in call.reads}

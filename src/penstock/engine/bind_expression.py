@@ -110,9 +110,21 @@ class ExpressionPrinter:
     def _replaceable(self, node: Any, replaced: Sequence[tuple[Any, int]]) -> list[str | int]:
         # The parameters are what the user wrote; the child is Spark's replacement, which often has no SQL form.
         parameters = self._catalyst.items(node.parameters())
+        if not all(parameter.references().subsetOf(node.references()) for parameter in parameters):
+            return self._replacement(node, replaced)
         holes = [f"__psx{index}x" for index in range(len(parameters))]
         text = str(node.makeSQLString(self._catalyst.seq(holes)))
         return _fill(text, [self._print(parameter, replaced) for parameter in parameters])
+
+    def _replacement(self, node: Any, replaced: Sequence[tuple[Any, int]]) -> list[str | int]:
+        """When Spark renames the columns of a relation that occurs twice, it forgets the parameters: read the child."""
+        child = self._catalyst.items(node.children())[0]
+        if str(node.getClass().getSimpleName()) == "Between":
+            low, high = (side.right() for side in self._catalyst.items(child.child().children()))
+            return self._call("between", [child.defs().apply(0).child(), low, high], replaced)
+        if str(child.getClass().getSimpleName()) == "With":
+            raise RefusedExpression("ROUND_TRIP", _short(node))
+        return self._print(child, replaced)
 
     def _call(self, name: str, arguments: Sequence[Any], replaced: Sequence[tuple[Any, int]]) -> list[str | int]:
         pieces: list[str | int] = [f"{name}("]
