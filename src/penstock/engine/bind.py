@@ -122,7 +122,7 @@ class _Binding:
             tree = Refused(refused.reason, refused.construct, _fix(refused.reason))
         return BoundQuery(
             columns=tuple(self._attribute(each) for each in output),
-            sources=tuple(sources),
+            sources=tuple(each for each in sources if isinstance(tree, Refused) or each.id in _read_by(tree)),
             columns_used=self._columns_used(tree),
             views=tuple(sorted(views.items())),
             tree=tree,
@@ -192,7 +192,13 @@ class _Binding:
             return self._union(node)
         if kind in _REFUSED_NODES:
             raise _Refusal(_REFUSED_NODES[kind], _headline(node))
-        if kind in {"DataSourceV2Relation", "DataSourceV2ScanRelation", "HiveTableRelation", "LogicalRDD", "InMemoryRelation"}:
+        if kind in {
+            "DataSourceV2Relation",
+            "DataSourceV2ScanRelation",
+            "HiveTableRelation",
+            "LogicalRDD",
+            "InMemoryRelation",
+        }:
             raise _Refusal("SOURCE_NOT_DELTA", _headline(node))
         raise _Refusal("UNKNOWN_OPERATOR", _headline(node))
 
@@ -297,7 +303,9 @@ class _Binding:
     def _union(self, node: Any) -> BoundUnion:
         children = self._catalyst.items(node.children())
         bound = tuple(self._read(child) for child in children)
-        inputs = tuple(tuple(self._attribute(each) for each in self._catalyst.items(child.output())) for child in children)
+        inputs = tuple(
+            tuple(self._attribute(each) for each in self._catalyst.items(child.output())) for child in children
+        )
         columns = []
         for each in self._catalyst.items(node.output()):
             # A union's output reuses the ids of its first child: give it ids of its own.
@@ -335,13 +343,13 @@ class _Binding:
     def _expression(self, node: Any, replaced: tuple[tuple[Any, int], ...] = ()) -> Expression:
         return Expression(self._printer.parts(node, replaced), str(node.dataType().sql()), bool(node.nullable()))
 
-    def _verify(
-        self, pairs: list[tuple[Any, Expression]], *inputs: Any, grouping: list[str] | None = None
-    ) -> None:
+    def _verify(self, pairs: list[tuple[Any, Expression]], *inputs: Any, grouping: list[str] | None = None) -> None:
         held = {self._number(each): each for child in inputs for each in self._catalyst.items(child.output())}
         names = {number: self._attributes[number].column for number in held}
         texts = [
-            (original, expression.render(self._attributes)) for original, expression in pairs if expression.attribute is None
+            (original, expression.render(self._attributes))
+            for original, expression in pairs
+            if expression.attribute is None
         ]
         self._printer.verify(texts, held, names, grouping)
 
@@ -406,6 +414,11 @@ def _scans(tree: Bound) -> Iterable[BoundScan]:
         yield tree
     for child in _children(tree):
         yield from _scans(child)
+
+
+def _read_by(tree: Bound) -> set[str]:
+    """Ids of the sources that the tree reads; a CTE that is never used reads none."""
+    return {scan.source.id for scan in _scans(tree)}
 
 
 def _output(tree: Bound) -> tuple[Attribute, ...]:
