@@ -1,4 +1,4 @@
-"""Stream tables from Python: thin, delegates; holds no SQL text of its own and no Spark beyond handing the session on."""
+"""Stream tables from Python: thin, delegates; holds no SQL of its own, and of Spark only the session to hand on."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from penstock.catalog.model import UNSET, RefreshRecord, Status, StreamTableMeta, UnsetType
+from penstock.catalog.model import UNSET, RefreshRecord, StreamTableMeta, UnsetType
 from penstock.catalog.sqlite import SqliteCatalog
 from penstock.engine import registry
 from penstock.engine.doctor import CATALOG_FILE
@@ -85,7 +85,7 @@ class StreamTableInfo:
         }
 
 
-def open(  # noqa: A001 - `penstock.open` is the name users know
+def open(
     path: str | Path,
     *,
     spark: SparkSession | None = None,
@@ -310,7 +310,7 @@ class StreamTables:
     def alter_stream_table(
         self,
         name: str,
-        target_lag: str | timedelta | None | UnsetType = UNSET,
+        target_lag: str | timedelta | UnsetType | None = UNSET,
         refresh_mode: str | UnsetType = UNSET,
         status: str | UnsetType = UNSET,
         query: str | UnsetType = UNSET,
@@ -476,7 +476,16 @@ def _refreshed(results: list[RefreshResult]) -> StatementResult:
 
 
 def _shown(rows: list[StatusRow]) -> StatementResult:
-    columns = ("name", "status", "refresh_mode", "effective_mode", "target_lag", "current_lag", "last_refresh", "errors")
+    columns = (
+        "name",
+        "status",
+        "refresh_mode",
+        "effective_mode",
+        "target_lag",
+        "current_lag",
+        "last_refresh",
+        "errors",
+    )
     return StatementResult(
         "show",
         columns,
@@ -487,7 +496,9 @@ def _shown(rows: list[StatusRow]) -> StatementResult:
                 row.refresh_mode,
                 row.effective_mode,
                 row.target_lag,
-                None if row.current_lag is None else format_lag(timedelta(seconds=round(row.current_lag.total_seconds()))),
+                None
+                if row.current_lag is None
+                else format_lag(timedelta(seconds=round(row.current_lag.total_seconds()))),
                 row.last_refresh,
                 row.errors,
             )
@@ -530,4 +541,6 @@ def _matches(name: str, like: str | None) -> bool:
     if like is None:
         return True
     table = name.rsplit(".", 1)[-1]
-    return any(fnmatchcase(table, part.strip().lower()) or fnmatchcase(name, part.strip().lower()) for part in like.split("|"))
+    return any(
+        fnmatchcase(table, part.strip().lower()) or fnmatchcase(name, part.strip().lower()) for part in like.split("|")
+    )

@@ -1,7 +1,7 @@
 """The bound tree: a query as Spark's analyser understood it, as plain data.
 
-The compiler knows nothing else about a query. Names, types, nullability, implicit casts, views, CTEs, star expansion and
-column naming are settled here, by Spark. `Analyzer` is the port: the engine implements it on Spark, tests replay
+The compiler knows nothing else about a query. Names, types, nullability, implicit casts, views, CTEs, star expansion
+and column naming are settled here, by Spark. `Analyzer` is the port: the engine implements it on Spark, tests replay
 recorded trees.
 """
 
@@ -109,7 +109,8 @@ class Analyzer(Protocol):
 def restrict(bound: BoundQuery, names: tuple[str, ...]) -> BoundQuery:
     """The query with only the named result columns, in that order.
 
-    A stream table over `SELECT *` keeps the columns it was created with when a source gains one. KeyError if one is gone.
+    A stream table over `SELECT *` keeps the columns it was created with when a source gains one. KeyError for one that
+    is gone.
     """
     by_name = {attribute.name.lower(): attribute for attribute in bound.columns}
     return replace(bound, columns=tuple(by_name[name.lower()] for name in names))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from penstock.compile.plan import Plan
-from penstock.operators.delta_query import Leaf, Step
-from penstock.operators.operator import Operator
 from penstock.compile.store_groups import top_aggregate
 from penstock.names import quote
+from penstock.operators.delta_query import Leaf, Step
+from penstock.operators.operator import Operator
 
 LeafSql = Callable[[Leaf], str]
 

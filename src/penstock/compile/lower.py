@@ -1,4 +1,4 @@
-"""Lowering: bound tree → operator tree. Joins are flattened, DISTINCT becomes a group by, pure column choices vanish."""
+"""Lowering: bound tree → operator tree. Joins are flattened, DISTINCT becomes a group by, mere column choices go."""
 
 from __future__ import annotations
 
@@ -34,9 +34,7 @@ def lower(bound: Bound) -> Operator:
         return Filter(child, bound.conditions)
     if isinstance(bound, BoundJoin):
         left, right = _join_input(lower(bound.left)), _join_input(lower(bound.right))
-        return InnerJoin(
-            (*left.inputs, *right.inputs), (*left.conditions, *right.conditions, *bound.conditions)
-        )
+        return InnerJoin((*left.inputs, *right.inputs), (*left.conditions, *right.conditions, *bound.conditions))
     if isinstance(bound, BoundAggregate):
         return Aggregate(lower(bound.child), _unique(bound.keys), bound.calls)
     if isinstance(bound, BoundDistinct):

@@ -71,7 +71,9 @@ def _rootless(bound: BoundQuery, columns: tuple[StoredColumn, ...], key: tuple[s
 def _pruned(root: Operator, bound: BoundQuery) -> Operator:
     wanted = frozenset(attribute.id for attribute in bound.columns)
     pruned = prune_columns(root, wanted)
-    if isinstance(pruned, Project) or tuple(each.id for each in pruned.columns) == tuple(each.id for each in bound.columns):
+    if isinstance(pruned, Project) or tuple(each.id for each in pruned.columns) == tuple(
+        each.id for each in bound.columns
+    ):
         return pruned
     items = tuple(
         (Expression((each.id,), each.type, each.nullable), each)
@@ -91,7 +93,9 @@ def _check_every_source(store: Store, root: Operator) -> None:
         if leaf.kind is LeafKind.CHANGES and leaf.source is not None
     }
     # A global aggregate reads its whole input at the ends of the interval instead.
-    seen |= {source.id for node in _nodes(root) if isinstance(node, Aggregate) and not node.keys for source in node.sources}
+    seen |= {
+        source.id for node in _nodes(root) if isinstance(node, Aggregate) and not node.keys for source in node.sources
+    }
     missing = {source.name for source in root.sources if source.id not in seen}
     assert not missing, f"the delta does not read the changes of {sorted(missing)}"
 

@@ -24,7 +24,9 @@ class BagStore(Store):
     strategy = "bag"
     finish_replaces = True
 
-    def __init__(self, root: Operator | None, visible: tuple[Attribute, ...], columns: tuple[StoredColumn, ...]) -> None:
+    def __init__(
+        self, root: Operator | None, visible: tuple[Attribute, ...], columns: tuple[StoredColumn, ...]
+    ) -> None:
         self.root = root
         self._visible = visible
         self._values = columns
@@ -62,7 +64,9 @@ class BagStore(Store):
         """New multiplicities of every value that lost copies; values that only gained are plain additions."""
         stored = stored_leaf(query, self)
         values, weight = self._value_list(), quote(WEIGHT)
-        match = " AND ".join(_equal(f"s.{quote(column.name)}", f"c.{quote(column.name)}", column) for column in self._values)
+        match = " AND ".join(
+            _equal(f"s.{quote(column.name)}", f"c.{quote(column.name)}", column) for column in self._values
+        )
         together = query.relation(
             "together",
             f"SELECT {values}, {weight}, CAST(0 AS BIGINT) AS `__ps_was` FROM {quote(changed)}\n  UNION ALL\n  "
@@ -78,8 +82,8 @@ class BagStore(Store):
         )
         sql = (
             f"SELECT {values}, {weight}, '!' AS {quote(OP)} FROM {quote(summed)} WHERE {weight} < 0\nUNION ALL\n"
-            f"SELECT {values}, {weight}, 'd' AS {quote(OP)} FROM {quote(summed)} WHERE `__ps_was` > 0 AND {weight} >= 0\n"
-            f"UNION ALL\n"
+            f"SELECT {values}, {weight}, 'd' AS {quote(OP)} FROM {quote(summed)} "
+            f"WHERE `__ps_was` > 0 AND {weight} >= 0\nUNION ALL\n"
             f"SELECT {values}, {weight}, 'i' AS {quote(OP)} FROM {quote(summed)} WHERE {weight} > 0"
         )
         return query.statement("resum", sql, [summed], "new multiplicities of the touched values")
@@ -87,8 +91,8 @@ class BagStore(Store):
     def _counted(self, sql: str) -> str:
         weight = quote(WEIGHT)
         return (
-            f"SELECT *, 'i' AS {quote(OP)}, greatest({weight}, 0) AS {quote(PLUS)}, greatest(-{weight}, 0) AS {quote(MINUS)} "
-            f"FROM (\n{sql}\n)"
+            f"SELECT *, 'i' AS {quote(OP)}, greatest({weight}, 0) AS {quote(PLUS)}, "
+            f"greatest(-{weight}, 0) AS {quote(MINUS)} FROM (\n{sql}\n)"
         )
 
     @property

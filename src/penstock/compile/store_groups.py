@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from penstock.compile.folds import Fold, argument_of, fold_of
+from penstock.compile.folds.choose import argument_of, fold_of
+from penstock.compile.folds.fold import Fold, State
 from penstock.compile.stored import (
     CHANGED,
     COUNT,
@@ -51,6 +52,12 @@ class _Folded:
     def component(self, suffix: str) -> str:
         return f"{HIDDEN}d{self.index}_{suffix}"
 
+    def states_of(self, alias: str) -> State:
+        return lambda suffix: f"{alias}.{quote(self.state(suffix))}"
+
+    def components_of(self, alias: str) -> State:
+        return lambda suffix: f"{alias}.{quote(self.component(suffix))}"
+
 
 class GroupStore(Store):
     """One row per group: visible columns, hidden keys and states."""
@@ -64,7 +71,7 @@ class GroupStore(Store):
         columns: tuple[StoredColumn, ...],
         settings: dict[str, str],
     ) -> None:
-        self.root = root
+        self.root: Operator = root
         self._visible = visible
         self._values = columns
         self._above, self._aggregate = _split(root)
@@ -73,9 +80,7 @@ class GroupStore(Store):
         self._keys = self._key_columns()
         self.key = tuple(name for name, _ in self._keys)
         hidden = [
-            StoredColumn(name, attribute.type, None)
-            for name, attribute in self._keys
-            if name.startswith(f"{HIDDEN}k")
+            StoredColumn(name, attribute.type, None) for name, attribute in self._keys if name.startswith(f"{HIDDEN}k")
         ]
         if self._folded is not None:
             hidden.append(StoredColumn(COUNT, "BIGINT", None))
@@ -142,12 +147,8 @@ class GroupStore(Store):
         carried = [column.name for column in self.columns if column.visible is None and column.name != SHOWN]
         keys = [f"{attribute.sql} AS {quote(name)}" for name, attribute in self._keys if name in carried]
         states = [quote(name) for name in carried if not name.startswith(f"{HIDDEN}k")]
-        current = query.relation(
-            "row",
-            f"SELECT {', '.join([*(each.sql for each in self._aggregate.columns), *keys, *states, 'TRUE AS ' + quote(SHOWN)])} "
-            f"FROM {quote(grouped)}",
-            [grouped],
-        )
+        items = [*(each.sql for each in self._aggregate.columns), *keys, *states, f"TRUE AS {quote(SHOWN)}"]
+        current = query.relation("row", f"SELECT {', '.join(items)} FROM {quote(grouped)}", [grouped])
         hidden = ", ".join([*(quote(name) for name in carried), quote(SHOWN)])
         filtered = False
         for operator in reversed(self._above):
@@ -171,7 +172,9 @@ class GroupStore(Store):
             for attribute, column in zip(self._visible, self._values, strict=True)
         ]
         rest = [quote(column.name) for column in self.columns if column.visible is None]
-        return query.relation("stored_row", f"SELECT {', '.join([*shown_columns, *rest])} FROM {quote(current)}", [current])
+        return query.relation(
+            "stored_row", f"SELECT {', '.join([*shown_columns, *rest])} FROM {quote(current)}", [current]
+        )
 
     # -- changing
 
@@ -187,13 +190,11 @@ class GroupStore(Store):
         assert self._folded is not None
         summed = self._summed(query, delta)
         stored = stored_leaf(query, self)
-        old = lambda name: f"o.{quote(name)}"  # noqa: E731
         items = [f"d.{attribute.sql}" for _, attribute in self._keys]
-        items.append(f"coalesce({old(COUNT)}, 0) + d.{quote(COUNT)} AS {quote(COUNT)}")
+        items.append(f"coalesce(o.{quote(COUNT)}, 0) + d.{quote(COUNT)} AS {quote(COUNT)}")
         stale = []
         for each in self._folded:
-            was = lambda suffix, each=each: old(each.state(suffix))  # noqa: E731
-            came = lambda suffix, each=each: f"d.{quote(each.component(suffix))}"  # noqa: E731
+            was, came = each.states_of("o"), each.components_of("d")
             for (suffix, type_), sql in zip(each.fold.states, each.fold.fold(was, came), strict=True):
                 items.append(f"CAST({sql} AS {type_}) AS {quote(each.state(suffix))}")
             if (doubt := each.fold.stale(was, came)) is not None:
@@ -206,14 +207,14 @@ class GroupStore(Store):
         )
         finals = [attribute.sql for _, attribute in self._keys]
         for each in self._folded:
-            value = each.fold.final(lambda suffix, each=each: quote(each.state(suffix)))
+            value = each.fold.final(each.states_of("f"))
             # A stale or emptied group has no final value to compute, and computing it could raise.
             guard = f"CASE WHEN NOT `__ps_stale` AND {quote(COUNT)} >= 0 THEN {value} END"
             finals.append(f"CAST({guard} AS {each.attribute.type}) AS {each.attribute.sql}")
         states = [quote(each.state(suffix)) for each in self._folded for suffix, _ in each.fold.states]
         valued = query.relation(
             "valued",
-            f"SELECT {', '.join([*finals, quote(COUNT), *states, '`__ps_stale`'])} FROM {quote(folded)}",
+            f"SELECT {', '.join([*finals, quote(COUNT), *states, '`__ps_stale`'])} FROM {quote(folded)} f",
             [folded],
         )
         fresh = query.relation(
@@ -240,17 +241,12 @@ class GroupStore(Store):
         assert self._folded is not None
         columns = self._aggregate.child.by_id
         weight = quote(WEIGHT)
-        arguments = [
-            Attribute(-1 - each.index, f"argument{each.index}", "", True) for each in self._folded
-        ]
         named = [f"{expression.render(columns)} AS {attribute.sql}" for expression, attribute in self._aggregate.keys]
-        named += [
-            f"{each.argument} AS `__ps_x{each.index}`" for each in self._folded
-        ]
+        named += [f"{each.argument} AS `__ps_x{each.index}`" for each in self._folded]
         rows = query.relation("arguments", f"SELECT {', '.join([*named, weight])} FROM {quote(delta)}", [delta])
         if any(each.fold.nets_values for each in self._folded):
             held = [attribute.sql for _, attribute in self._aggregate.keys]
-            held += [f"`__ps_x{-1 - argument.id}`" for argument in arguments]
+            held += [f"`__ps_x{each.index}`" for each in self._folded]
             rows = query.relation(
                 "net",
                 f"SELECT {', '.join(held)}, sum({weight}) AS {weight} FROM {quote(rows)} "
@@ -307,8 +303,7 @@ class GroupStore(Store):
     def _compared(self, query: DeltaQuery, touched: str | None, rows: str, stored: str, emptied: str) -> str:
         """Rows to write for touched keys: `rows` are their new storage rows, missing or `emptied` means gone."""
         if touched is None or not self._keys:
-            source = f"{quote(rows)} n LEFT JOIN {quote(stored)} o ON TRUE"
-            present, held = "TRUE", "o.`__ps_there`"
+            present = "TRUE"
             source = f"{quote(rows)} n LEFT JOIN (SELECT *, TRUE AS `__ps_there` FROM {quote(stored)}) o ON TRUE"
         else:
             new = " AND ".join(f"(t.{attribute.sql} <=> n.{quote(name)})" for name, attribute in self._keys)
@@ -317,17 +312,22 @@ class GroupStore(Store):
                 f"{quote(touched)} t LEFT JOIN (SELECT *, TRUE AS `__ps_there` FROM {quote(rows)}) n ON {new} "
                 f"LEFT JOIN (SELECT *, TRUE AS `__ps_there` FROM {quote(stored)}) o ON {old}"
             )
-            present, held = "n.`__ps_there`", "o.`__ps_there`"
+            present = "n.`__ps_there`"
         alive = f"coalesce({present} AND NOT ({emptied}), FALSE)"
-        was = f"coalesce({held}, FALSE)"
+        was = "coalesce(o.`__ps_there`, FALSE)"
         pick = ", ".join(
             f"CASE WHEN {alive} THEN n.{quote(column.name)} ELSE o.{quote(column.name)} END AS {quote(column.name)}"
             for column in self.columns
         )
-        unchanged = " AND ".join(same(f"n.{quote(column.name)}", f"o.{quote(column.name)}", column.type) for column in self.columns)
-        looks_same = " AND ".join(
-            same(f"n.{quote(column.name)}", f"o.{quote(column.name)}", column.type) for column in self._values
-        ) or "TRUE"
+        unchanged = " AND ".join(
+            same(f"n.{quote(column.name)}", f"o.{quote(column.name)}", column.type) for column in self.columns
+        )
+        looks_same = (
+            " AND ".join(
+                same(f"n.{quote(column.name)}", f"o.{quote(column.name)}", column.type) for column in self._values
+            )
+            or "TRUE"
+        )
         shown_now, shown_then = (
             (f"coalesce(n.{quote(SHOWN)}, FALSE)", f"coalesce(o.{quote(SHOWN)}, FALSE)")
             if self.has_hidden_rows
@@ -356,9 +356,10 @@ class GroupStore(Store):
         return f"CASE WHEN {alias}.{quote(SHOWN)} THEN 1L ELSE 0L END" if self.has_hidden_rows else "1L"
 
     def _match(self, touched: str, stored: str) -> str:
-        return " AND ".join(
-            f"({touched}.{attribute.sql} <=> {stored}.{quote(name)})" for name, attribute in self._keys
-        ) or "TRUE"
+        return (
+            " AND ".join(f"({touched}.{attribute.sql} <=> {stored}.{quote(name)})" for name, attribute in self._keys)
+            or "TRUE"
+        )
 
     def _list(self) -> str:
         return ", ".join(quote(column.name) for column in self.columns)

@@ -90,7 +90,8 @@ class KeyedStore(Store):
             [total],
         )
         op = (
-            f"CASE WHEN `__ps_least` < 0 THEN '!' WHEN `__ps_rows` > 1 THEN '{DOUBLED}' WHEN {weight} = 1 THEN 'u' ELSE 'd' END"
+            f"CASE WHEN `__ps_least` < 0 THEN '!' WHEN `__ps_rows` > 1 THEN '{DOUBLED}' "
+            f"WHEN {weight} = 1 THEN 'u' ELSE 'd' END"
         )
         sql = (
             f"SELECT {columns}, {op} AS {quote(OP)}, CASE WHEN {weight} = 1 THEN 1L ELSE 0L END AS {quote(PLUS)}, "

@@ -29,7 +29,8 @@ MINUS = "__ps_minus"
 SHOWN = "__ps_shown"
 COUNT = "__ps_count"
 
-_FORBIDDEN = set(" ,;{}()\n\t=")
+_FORBIDDEN = set(" ,;{}()\n\t=`")
+"""Characters that Delta refuses in a column name, and the backtick, on which its MERGE fails."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,6 +52,8 @@ READABLE = frozenset(
         "deletionVectors",
         "columnMapping",
         "typeWidening",
+        # Columns of that type are refused below; delta-rs adds the feature without there being any.
+        "variantType",
     }
 )
 """Features under which the rows are still exactly those of the Parquet files."""

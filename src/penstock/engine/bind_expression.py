@@ -133,13 +133,12 @@ class ExpressionPrinter:
             pieces += self._print(argument, replaced)
         return [*pieces, ")"]
 
-    def _by_itself(
-        self, node: Any, text: Callable[[Any], str], replaced: Sequence[tuple[Any, int]]
-    ) -> list[str | int]:
+    def _by_itself(self, node: Any, text: Callable[[Any], str], replaced: Sequence[tuple[Any, int]]) -> list[str | int]:
         children = self._catalyst.items(node.children())
         if not children:
             return [text(node)]
-        holes, inner = [], []
+        holes: list[Any] = []
+        inner: list[list[str | int]] = []
         for index, child in enumerate(children):
             name = f"__psx{index}x"
             kind = str(child.getClass().getSimpleName())

@@ -37,12 +37,13 @@ class Catalyst:
 
     def __init__(self, spark: SparkSession) -> None:
         self.spark = spark
-        self.jvm: Any = spark._jvm
+        jvm: Any = spark._jvm
+        self.jvm = jvm
         self.session: Any = spark._jsparkSession
-        catalyst = self.jvm.org.apache.spark.sql.catalyst
+        catalyst = jvm.org.apache.spark.sql.catalyst
         self.logical: Any = catalyst.plans.logical
         self.expressions: Any = catalyst.expressions
-        self.none: Any = getattr(self.jvm.scala, "None$").__getattr__("MODULE$")
+        self.none: Any = getattr(jvm.scala, "None$").__getattr__("MODULE$")
         self._patterns: Any = catalyst.trees.TreePattern
         self._classes: dict[str, Any] = {}
 
@@ -88,7 +89,7 @@ class Catalyst:
 
     def rewrite(self, plan: Any, function: Callable[[Any], Any]) -> Any:
         """Replace nodes bottom-up, in subqueries too, wherever `function` returns a node."""
-        ensure_callback_server_started(self.spark.sparkContext._gateway)  # type: ignore[arg-type]
+        ensure_callback_server_started(self.spark.sparkContext._gateway)
         return plan.transformUpWithSubqueries(_Partial(function))
 
     def attribute(self, name: str, like: Any) -> Any:

@@ -9,8 +9,13 @@ from pyspark.sql import functions as F
 
 from penstock.compile.stored import MINUS, OP, PLUS, SHOWN, Store
 from penstock.engine.apply import Change
+from penstock.engine.definition import Definition
 from penstock.engine.program import Rows
+from penstock.engine.registry import view_query
+from penstock.engine.scan import scan
+from penstock.engine.workspace import Workspace
 from penstock.names import WEIGHT, quote
+from penstock.operators.types import same
 
 
 def combined(spark: SparkSession, first: Rows, second: Rows) -> Rows:
@@ -58,6 +63,29 @@ def sample(spark: SparkSession, rows: Rows, operation: str) -> str:
     found = rows.frame(spark).where(F.col(OP) == operation).limit(1).collect()
     shown = {name: value for name, value in found[0].asDict().items() if name not in {OP, PLUS, MINUS}} if found else {}
     return str(shown)
+
+
+def overlaid(
+    workspace: Workspace, definition: Definition, store: Store, path: str, version: int, change: Change
+) -> DataFrame:
+    """What a user would see of the storage at a version if the change were applied to it."""
+    spark = workspace.session
+    columns = [column.name for column in store.columns]
+    stored = scan(spark, workspace.logs.at(path).snapshot(version), columns)
+    rows = spark.createDataFrame(change.rows) if isinstance(change.rows, pa.Table) else change.rows
+    if change.kind == "append":
+        merged = stored.unionByName(rows.select(*columns))
+    else:
+        matched = list(store.key) if store.key is not None else [name for name in columns if name != WEIGHT]
+        types = {column.name: column.type for column in store.columns}
+        gone = rows.where(F.col(OP) != "i") if store.weighted else rows
+        gone.createOrReplaceTempView("__ps_gone")
+        stored.createOrReplaceTempView("__ps_standing")
+        match = " AND ".join(same(f"s.{quote(name)}", f"g.{quote(name)}", types[name]) for name in matched) or "TRUE"
+        kept = spark.sql(f"SELECT s.* FROM `__ps_standing` s LEFT ANTI JOIN `__ps_gone` g ON {match}")
+        merged = kept.unionByName(rows.where(F.col(OP).isin("i", "u")).select(*columns))
+    merged.createOrReplaceTempView("__ps_merged")
+    return spark.sql(view_query(definition, "`__ps_merged`"))
 
 
 def _select(rows: Rows, columns: list[str]) -> pa.Table | DataFrame:

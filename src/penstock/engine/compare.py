@@ -32,8 +32,12 @@ def bag_difference(wanted: DataFrame, found: DataFrame) -> BagDifference:
     Floating-point values are told apart by their text, so −0.0 is not 0.0 and every NaN is NaN.
     """
     fields = list(wanted.schema.fields)
-    if [field.dataType.simpleString() for field in fields] != [field.dataType.simpleString() for field in found.schema.fields]:
-        raise ValueError(f"the two have different columns: {wanted.schema.simpleString()} and {found.schema.simpleString()}")
+    if [field.dataType.simpleString() for field in fields] != [
+        field.dataType.simpleString() for field in found.schema.fields
+    ]:
+        raise ValueError(
+            f"the two have different columns: {wanted.schema.simpleString()} and {found.schema.simpleString()}"
+        )
     left = wanted.toDF(*(f"c{index}" for index in range(len(fields))))
     right = found.toDF(*(f"c{index}" for index in range(len(fields))))
     keys = [key for index, field in enumerate(fields) for key in _keys(f"c{index}", field)]

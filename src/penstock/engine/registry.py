@@ -109,7 +109,11 @@ def restore(spark: SparkSession, known: Iterable[KnownTable]) -> list[str]:
         while waiting:
             failed = []
             for each in waiting:
-                if each.table and external.databaseExists(each.schema) and external.tableExists(each.schema, each.table):
+                if (
+                    each.table
+                    and external.databaseExists(each.schema)
+                    and external.tableExists(each.schema, each.table)
+                ):
                     continue
                 try:
                     for statement in _statements(each):

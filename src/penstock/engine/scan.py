@@ -243,7 +243,7 @@ def _with_sign(frame: DataFrame, fields: Sequence[StructField]) -> DataFrame:
 
 
 def _feed(spark: SparkSession, change_set: ChangeSet, part: Part, fields: Sequence[StructField]) -> DataFrame:
-    """Delta's change reader, told to infer changes from whole files where a commit has no change files.
+    """Delta's change reader: by change files if the table kept them throughout, else inferred from whole files.
 
     The public `table_changes` is the same reader behind a row-by-row conversion that shifts dates before 1582.
     """
@@ -252,10 +252,13 @@ def _feed(spark: SparkSession, change_set: ChangeSet, part: Part, fields: Sequen
     jvm: Any = spark._jvm
     none = jvm.scala.Option.empty
     log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, change_set.end.root)
-    log.update(False, none(), none())
-    reader = jvm.org.apache.spark.sql.delta.commands.cdc.CDCReader
-    found = reader.changesToBatchDF(
-        log, part.before + 1, part.after, spark._jsparkSession, none(), none(), True, none()
+    newest = log.update(False, none(), none())
+    # The newest schema, which the reader would take, may know nothing of this interval. Its columns are checked
+    # (`drift`), so the end stands in for the start too; rebuilding that snapshot would only cost time.
+    end = newest if newest.version() == part.after else log.getSnapshotAt(part.after, none(), none(), False)
+    known = jvm.scala.Some(end)
+    found = jvm.org.apache.spark.sql.delta.commands.cdc.CDCReader.changesToBatchDF(
+        log, part.before + 1, part.after, spark._jsparkSession, none(), known, not change_set.feed_on, known
     )
     return _with_sign(_exactly(Frame(found, spark), fields, _CHANGE_TYPE), fields)
 
@@ -313,6 +316,8 @@ def _read(
         spark.read.schema(physical)
         .option("__globPaths__", "false")
         .option("recursiveFileLookup", "true")
+        .option("ignoreMissingFiles", "false")
+        .option("ignoreCorruptFiles", "false")
         .parquet(*(file.path for file in files))
     )
     chosen = []

@@ -13,10 +13,10 @@ from pyspark.sql import functions as F
 
 from penstock.compile.bound import BoundQuery, restrict
 from penstock.compile.plan import Plan, compile_query
-from penstock.engine.bind import SparkAnalyzer
-from penstock.engine.delta_log import DeltaLog
 from penstock.compile.stored import SHOWN
+from penstock.engine.bind import SparkAnalyzer
 from penstock.engine.definition import Definition, text_hash
+from penstock.engine.delta_log import DeltaLog
 from penstock.engine.pinned_query import by_delta, by_file_list, folder, query_with
 from penstock.engine.registry import view_query, view_text
 from penstock.engine.result_settings import session_for
@@ -91,12 +91,16 @@ class Workspace:
         text = view_text(self.session, view)
         return "" if text is None else text_hash(text)
 
-    def recomputed(self, query: str, columns: tuple[tuple[str, str, str], ...], versions: Mapping[str, int], weighted: bool) -> DataFrame:
+    def recomputed(
+        self, query: str, columns: tuple[tuple[str, str, str], ...], versions: Mapping[str, int], weighted: bool
+    ) -> DataFrame:
         """The query's rows at these versions of its tables (by folder), as storage columns, from pinned file lists."""
         frame = query_with(self.session, query, by_file_list(self.session, self._pinned(versions)))
         return _as_stored(frame, columns, weighted)
 
-    def witnessed(self, query: str, columns: tuple[tuple[str, str, str], ...], versions: Mapping[str, int]) -> DataFrame:
+    def witnessed(
+        self, query: str, columns: tuple[tuple[str, str, str], ...], versions: Mapping[str, int]
+    ) -> DataFrame:
         """The query's visible rows at these versions, through Delta's own reader alone."""
         frame = query_with(self.session, query, by_delta(self.session, self._pinned(versions)))
         return frame.select(*(frame[quote(visible)] for visible, _, _ in columns))

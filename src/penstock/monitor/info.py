@@ -10,7 +10,9 @@ from penstock.catalog.reader import CatalogReader
 from penstock.monitor.status import StatusRow, status
 
 
-def info(catalog: CatalogReader, tables: list[StreamTableMeta], now: datetime, minimum: timedelta) -> list[dict[str, Any]]:
+def info(
+    catalog: CatalogReader, tables: list[StreamTableMeta], now: datetime, minimum: timedelta
+) -> list[dict[str, Any]]:
     """One mapping per stream table."""
     lines: dict[str, StatusRow] = {row.name: row for row in status(catalog, now, minimum)}
     found = []

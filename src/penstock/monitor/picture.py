@@ -30,9 +30,7 @@ class GraphPicture:
 
     def to_json(self) -> list[dict[str, Any]]:
         """Plain data."""
-        return [
-            {"name": name, "source_name": source, "source_type": kind} for name, source, kind in self.edges()
-        ]
+        return [{"name": name, "source_name": source, "source_type": kind} for name, source, kind in self.edges()]
 
 
 def picture(catalog: CatalogReader) -> GraphPicture:

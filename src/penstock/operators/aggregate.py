@@ -100,7 +100,8 @@ class Aggregate(Operator):
             f"(k.{attribute.sql} <=> {expression.render_with(lambda held: 'r.' + self.child.by_id[held].sql)})"
             for expression, attribute in self.keys
         )
-        sql = f"SELECT {column_list(self.child.columns, prefix='r.')} FROM {quote(rows)} r LEFT SEMI JOIN {quote(touched)} k ON {match}"
+        listed = column_list(self.child.columns, prefix="r.")
+        sql = f"SELECT {listed} FROM {quote(rows)} r LEFT SEMI JOIN {quote(touched)} k ON {match}"
         return query.relation("touched_rows", sql, [rows, touched])
 
     def detail(self) -> str:

@@ -1,6 +1,6 @@
 """Filter: rows for which every condition is true.
 
-    Δ(σ R)  =  σ ΔR          linear; a condition that is NULL drops the row
+Δ(σ R)  =  σ ΔR          linear; a condition that is NULL drops the row
 """
 
 from __future__ import annotations

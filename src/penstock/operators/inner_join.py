@@ -69,7 +69,11 @@ class InnerJoin(Operator):
             ready = [each for each in pending if each.reads <= seen]
             pending = [each for each in pending if each not in ready]
             clause = " AND ".join(each.render(self.by_id) for each in ready)
-            text += f"\n  JOIN {quote(relations[index])} ON {clause}" if ready else f"\n  CROSS JOIN {quote(relations[index])}"
+            text += (
+                f"\n  JOIN {quote(relations[index])} ON {clause}"
+                if ready
+                else f"\n  CROSS JOIN {quote(relations[index])}"
+            )
         if first:
             text += "\n  WHERE " + " AND ".join(each.render(self.by_id) for each in first)
         return query.relation("join", text, relations)

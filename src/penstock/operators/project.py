@@ -1,6 +1,6 @@
 """Project: a select list.
 
-    Δ(π R)  =  π ΔR          linear, for deterministic expressions only
+Δ(π R)  =  π ΔR          linear, for deterministic expressions only
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """UNION ALL, by position.
 
-    Δ(R + S)  =  ΔR + ΔS
+Δ(R + S)  =  ΔR + ΔS
 """
 
 from __future__ import annotations
@@ -49,11 +49,12 @@ class UnionAll(Operator):
         return self._sum(query, moved, weighted=True)
 
     def _sum(self, query: DeltaQuery, branches: list[tuple[str, tuple[Attribute, ...]]], weighted: bool) -> str:
-        sql = "\n  UNION ALL\n  ".join(
-            f"SELECT {select_list(zip((each.sql for each in chosen), self.output, strict=True), weighted)} FROM {quote(relation)}"
-            for relation, chosen in branches
-        )
+        selects = [f"SELECT {self._renamed(chosen, weighted)} FROM {quote(relation)}" for relation, chosen in branches]
+        sql = "\n  UNION ALL\n  ".join(selects)
         return query.relation("union", sql, [relation for relation, _ in branches])
+
+    def _renamed(self, chosen: tuple[Attribute, ...], weighted: bool) -> str:
+        return select_list(((each.sql, column) for each, column in zip(chosen, self.output, strict=True)), weighted)
 
     def detail(self) -> str:
         return f"{len(self.inputs)} inputs"

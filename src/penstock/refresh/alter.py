@@ -1,4 +1,4 @@
-"""ALTER STREAM TABLE and CREATE OR REPLACE: change what is given, leave the rest, keep the rows where they still hold."""
+"""ALTER STREAM TABLE and CREATE OR REPLACE: change what is given, leave the rest, keep rows that still hold."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def status_of(text: str | Status) -> Status:
 def alter(
     warehouse: Warehouse,
     meta: StreamTableMeta,
-    target_lag: timedelta | None | UnsetType,
+    target_lag: timedelta | UnsetType | None,
     mode: RefreshMode | UnsetType,
     status: Status | UnsetType,
 ) -> None:

@@ -43,7 +43,9 @@ class AuditReport:
             "exact": self.exact,
             "missing_rows": self.missing_rows,
             "extra_rows": self.extra_rows,
-            "samples": [{"kind": kind, "row": {name: str(value) for name, value in row.items()}} for kind, row in self.samples],
+            "samples": [
+                {"kind": kind, "row": {name: str(value) for name, value in row.items()}} for kind, row in self.samples
+            ],
             "frontier": self.frontier.to_json(),
             "rows": self.rows,
             "seconds": round(self.seconds, 4),
@@ -53,7 +55,9 @@ class AuditReport:
 def audit(meta: StreamTableMeta, workspace: Workspace, frontier: Frontier | None, version: int | None) -> AuditReport:
     """Compare the storage at `version` with the query at `frontier`."""
     if frontier is None or version is None:
-        raise StreamTableNotFound(name=f"{meta.name} with rows", nearest="Refresh it first: it has not been filled yet.")
+        raise StreamTableNotFound(
+            name=f"{meta.name} with rows", nearest="Refresh it first: it has not been filled yet."
+        )
     started = time.perf_counter()
     storage = Storage.open(meta.path)
     definition = Definition.from_json(storage.configuration[DEFINITION_KEY])

@@ -138,9 +138,7 @@ def _delta(work: Work, decision: Decision, timed: Timed, netted: bool) -> Comput
         return _settled(work, decision, query, program, rows, rows_in)
 
 
-def _settled(
-    work: Work, decision: Decision, query: DeltaQuery, program: Program, rows: Rows, rows_in: int
-) -> Computed:
+def _settled(work: Work, decision: Decision, query: DeltaQuery, program: Program, rows: Rows, rows_in: int) -> Computed:
     """Finish a change: whatever it left open is settled, contradictions are errors."""
     store = work.plan.store
     change = rows.summary()
@@ -162,7 +160,16 @@ def _settled(
     ready = as_change(store, final, plain=finishing is None)
     applier = choose_applier(ready, work.settings)
 
-    return Computed(decision, ready, total.inserted, total.deleted, rows_in, total.rows, applier, _committer(program, ready, applier))
+    return Computed(
+        decision,
+        ready,
+        total.inserted,
+        total.deleted,
+        rows_in,
+        total.rows,
+        applier,
+        _committer(program, ready, applier),
+    )
 
 
 def _committer(
@@ -220,9 +227,7 @@ def _fresh(work: Work, program: Program) -> Rows:
         columns = tuple(
             (column.visible, column.name, column.type) for column in plan.store.columns if column.visible is not None
         )
-        versions = {
-            source.path: work.interval.after.version(source.id) for source in plan.bound.sources
-        }
+        versions = {source.path: work.interval.after.version(source.id) for source in plan.bound.sources}
         frame = work.workspace.recomputed(work.definition.query, columns, versions, plan.store.weighted)
     return Rows(frame.schema, frame)
 
@@ -251,7 +256,16 @@ def _settled_keyed(work: Work, decision: Decision, program: Program, rows: Rows)
     ready = as_change(work.plan.store, rows, plain=False)
     applier = choose_applier(ready, work.settings)
 
-    return Computed(decision, ready, total.inserted, total.deleted, total.rows, total.rows, applier, _committer(program, ready, applier))
+    return Computed(
+        decision,
+        ready,
+        total.inserted,
+        total.deleted,
+        total.rows,
+        total.rows,
+        applier,
+        _committer(program, ready, applier),
+    )
 
 
 def _overwrite(work: Work, decision: Decision, timed: Timed, tell: Tell) -> Computed:
@@ -274,7 +288,17 @@ def _overwrite(work: Work, decision: Decision, timed: Timed, tell: Tell) -> Comp
     ready = Change("overwrite", rows.held)
     applier = choose_applier(ready, work.settings)
 
-    return Computed(decision, ready, inserted, deleted, inserted, inserted, applier, _committer(program, ready, applier, schema), redefined)
+    return Computed(
+        decision,
+        ready,
+        inserted,
+        deleted,
+        inserted,
+        inserted,
+        applier,
+        _committer(program, ready, applier, schema),
+        redefined,
+    )
 
 
 def _redefined(work: Work) -> Definition | None:

@@ -1,6 +1,6 @@
 """What a refresh has to do. Pure: facts in, decision out.
 
-    rebuild first, then nothing, then the mode
+rebuild first, then nothing, then the mode
 """
 
 from __future__ import annotations

@@ -113,9 +113,7 @@ def _explain(
         changes[source.id] = change
         way = "pinned file list" if change.end.fast else f"Delta's own reader ({change.end.slow_because})"
         feed = "change feed on" if change.feed_on else "change feed off"
-        lines.append(
-            f"{source.name}: version {start} → {latest}, {change.rows_estimate:,} change rows, {feed}, {way}"
-        )
+        lines.append(f"{source.name}: version {start} → {latest}, {change.rows_estimate:,} change rows, {feed}, {way}")
     after = Frontier(
         {source: SourceVersion(change.after, change.end.committed_at) for source, change in changes.items()}
     )
@@ -147,9 +145,7 @@ def _explain(
     )
 
 
-def _leaf_sql(
-    leaf: Leaf, changes: dict[str, ChangeSet], plan: Plan, stored: str | None, done: dict[str, str]
-) -> str:
+def _leaf_sql(leaf: Leaf, changes: dict[str, ChangeSet], plan: Plan, stored: str | None, done: dict[str, str]) -> str:
     if leaf.kind is LeafKind.COLLECTED:
         return done[leaf.name].replace("\n", "\n  ")
     if leaf.kind is LeafKind.STORED:
@@ -188,7 +184,9 @@ def _leaf_sql(
 
 
 def _rows_at(source: Source, version: int, columns: tuple[str, ...], repeat: bool) -> str:
-    text = f"SELECT {', '.join(quote(name) for name in columns)} FROM delta.{quote(source.path)} VERSION AS OF {version}"
+    text = (
+        f"SELECT {', '.join(quote(name) for name in columns)} FROM delta.{quote(source.path)} VERSION AS OF {version}"
+    )
     if source.weighted and repeat:
         text += f" LATERAL VIEW explode(array_repeat(0, CAST({quote(WEIGHT)} AS INT))) c AS `__ps_copy`"
     return text + (f" WHERE {quote(SHOWN)}" if source.has_hidden_rows else "")

@@ -23,6 +23,7 @@ from datetime import datetime, timedelta
 from penstock.catalog.model import Action, Advance, RefreshMode, RefreshRecord, RefreshStatus, Status, StreamTableMeta
 from penstock.catalog.owner import current_owner
 from penstock.catalog.writer import CatalogWriter
+from penstock.engine.commit import carry_frontier
 from penstock.engine.commit_record import CommitRecord
 from penstock.engine.definition import Definition
 from penstock.engine.interval import ChangeSet, classify
@@ -46,7 +47,7 @@ from penstock.settings import Settings
 from penstock.sources.delta import Broken, Rebuild, classify_drift
 
 CARRY_AFTER = timedelta(hours=42)
-"""A quarter of Delta's default retention of a week: by then a frontier that only the catalog holds goes into a commit."""
+"""A quarter of Delta's default retention of a week: then a frontier that only the catalog holds goes into a commit."""
 
 PATIENCE = timedelta(minutes=10)
 """How long a refresh waits for another worker on the same table."""
@@ -158,6 +159,7 @@ class Refresher:
             or situation.before is None
             or definition.reads_clock
             or pin.damaged
+            or _overdue(pin, situation)
         ):
             return None
         record = self._record(attempt, Action.NO_DATA, situation, RefreshStatus.COMPLETED)
@@ -197,9 +199,14 @@ class Refresher:
                 raise
         raise AssertionError("unreachable")
 
-    def _attempt(
-        self, attempt: Attempt, pins: Pins, held: HeldLease, report: Report | None, rebuild: tuple[str, str] | None
-    ) -> RefreshResult:
+    def prepared(self, attempt: Attempt, pins: Pins, rebuild: tuple[str, str] | None = None) -> tuple[Work, Decision]:
+        """Everything up to the decision; nothing is changed."""
+        work, decision, _ = self._prepared(attempt, pins, rebuild)
+        return work, decision
+
+    def _prepared(
+        self, attempt: Attempt, pins: Pins, rebuild: tuple[str, str] | None
+    ) -> tuple[Work, Decision, Situation]:
         meta = attempt.meta
         with attempt.timed("pin"):
             storage = Storage.open(meta.path)
@@ -212,7 +219,10 @@ class Refresher:
         with attempt.timed("compile"):
             if rebuild is None or situation.before is None:
                 plan = workspace.plan(
-                    definition.query, definition.key, tuple(name for name, _, _ in definition.columns), situation.schemas
+                    definition.query,
+                    definition.key,
+                    tuple(name for name, _, _ in definition.columns),
+                    situation.schemas,
                 )
             else:
                 plan = workspace.plan_anew(definition.query, definition.key)
@@ -221,14 +231,14 @@ class Refresher:
                 mode=meta.refresh_mode,
                 is_populated=situation.before is not None,
                 incremental=plan.incremental,
-                refusal=(plan.refused.reason, f"{plan.refused.construct}: {plan.refused.fix}") if plan.refused else None,
+                refusal=(plan.refused.reason, f"{plan.refused.construct}: {plan.refused.fix}")
+                if plan.refused
+                else None,
                 rebuild=rebuild,
                 data_changed=situation.data_changed,
                 reads_clock=plan.bound.reads_clock,
             )
         )
-        if decision.action is Action.NO_DATA:
-            return self._finish(attempt, decision, situation, pin, None, held, plan.incremental)
         work = Work(
             meta=meta,
             definition=definition,
@@ -244,6 +254,16 @@ class Refresher:
             has_consumers=bool(self._catalog.consumers_of(meta.table_id)),
             settings=self._settings,
         )
+        return work, decision, situation
+
+    def _attempt(
+        self, attempt: Attempt, pins: Pins, held: HeldLease, report: Report | None, rebuild: tuple[str, str] | None
+    ) -> RefreshResult:
+        work, decision, situation = self._prepared(attempt, pins, rebuild)
+        meta, storage, pin, definition, plan = attempt.meta, work.storage, work.pin, work.definition, work.plan
+        if decision.action is Action.NO_DATA:
+            carried = self._carried(attempt, decision, situation, pin, storage, definition)
+            return self._finish(attempt, decision, situation, pin, None, held, plan.incremental, carried)
 
         def tell(stage: str, done: int) -> None:
             if report is not None:
@@ -258,10 +278,16 @@ class Refresher:
         if computed.change is not None:
             tell("commit", 2)
             held.check()
-            record = self._commit_record(attempt, computed, situation, pin, definition)
+            record = self._commit_record(
+                attempt, computed.decision, situation, pin, computed.redefined or definition, computed
+            )
             with attempt.timed("commit"):
                 committed_version = computed.commit(storage, pin, record)
-        result = self._finish(attempt, computed.decision, situation, pin, computed, held, plan.incremental, committed_version)
+        else:
+            committed_version = self._carried(attempt, computed.decision, situation, pin, storage, definition)
+        result = self._finish(
+            attempt, computed.decision, situation, pin, computed, held, plan.incremental, committed_version
+        )
         tell("record", 3)
         return result
 
@@ -276,21 +302,43 @@ class Refresher:
             dependencies=dependencies_of(work.plan.bound),
         )
 
+    def _carried(
+        self,
+        attempt: Attempt,
+        decision: Decision,
+        situation: Situation,
+        pin: Pin,
+        storage: Storage,
+        definition: Definition,
+    ) -> int | None:
+        """Put a frontier that only the catalog would hold into a commit of its own, once it is far ahead."""
+        if not _overdue(pin, situation):
+            return None
+        record = self._commit_record(attempt, decision, situation, pin, definition)
+        return carry_frontier(storage, pin, record).version
+
     def _commit_record(
-        self, attempt: Attempt, computed: Computed, situation: Situation, pin: Pin, definition: Definition
+        self,
+        attempt: Attempt,
+        decision: Decision,
+        situation: Situation,
+        pin: Pin,
+        definition: Definition,
+        computed: Computed | None = None,
     ) -> CommitRecord:
         held = pin.record
+        inserted, deleted = (computed.rows_inserted, computed.rows_deleted) if computed else (0, 0)
         return CommitRecord(
             stream_table_id=definition.id,
-            definition_hash=(computed.redefined or definition).hash,
+            definition_hash=definition.hash,
             refresh_id=attempt.refresh_id,
-            action=computed.decision.action.value,
+            action=decision.action.value,
             frontier=situation.after,
             data_timestamp=situation.after.data_timestamp,
-            rows_inserted=computed.rows_inserted,
-            rows_deleted=computed.rows_deleted,
+            rows_inserted=inserted,
+            rows_deleted=deleted,
             first_lsn=held.first_lsn + held.lsn_count if held is not None else 0,
-            lsn_count=computed.rows_inserted + computed.rows_deleted,
+            lsn_count=inserted + deleted,
         )
 
     def _finish(
@@ -313,7 +361,9 @@ class Refresher:
                 after=situation.after,
                 table_version=shown if shown is not None else pin.version,
                 now=self._now(),
-                effective_mode=RefreshMode.INCREMENTAL if incremental and attempt.meta.refresh_mode is not RefreshMode.FULL else RefreshMode.FULL,
+                effective_mode=RefreshMode.INCREMENTAL
+                if incremental and attempt.meta.refresh_mode is not RefreshMode.FULL
+                else RefreshMode.FULL,
                 reason_code=decision.reason_code,
                 reason=decision.reason,
             )
@@ -335,9 +385,7 @@ class Refresher:
         )
         return result
 
-    def _record(
-        self, attempt: Attempt, action: Action, situation: Situation, status: RefreshStatus
-    ) -> RefreshRecord:
+    def _record(self, attempt: Attempt, action: Action, situation: Situation, status: RefreshStatus) -> RefreshRecord:
         now = self._now()
         return RefreshRecord(
             refresh_id=attempt.refresh_id,
@@ -458,6 +506,13 @@ def _stored_frontier(meta: StreamTableMeta, pin: Pin) -> Frontier | None:
     if later is not None and meta.frontier_version == pin.record_version and stored <= later:
         return later
     return stored
+
+
+def _overdue(pin: Pin, situation: Situation) -> bool:
+    """True if the newest commit's frontier lags so far that the sources' retention could overtake it."""
+    held = pin.record.data_timestamp if pin.record is not None else None
+    now = situation.after.data_timestamp
+    return held is not None and now is not None and now - held > CARRY_AFTER
 
 
 def _reason(decision: Decision) -> str | None:

@@ -72,7 +72,9 @@ def refresh_together(
                 raise
             blocked.add(node.key)
             continue
-        results.append(replace(result, upstream=tuple(each for each in results if _feeds(graph, each, node.key, tables))))
+        results.append(
+            replace(result, upstream=tuple(each for each in results if _feeds(graph, each, node.key, tables)))
+        )
         if result.version is not None:
             versions[node.key] = result.version
     return results
@@ -82,9 +84,7 @@ def _feeds(graph: StreamGraph, result: RefreshResult, key: str, tables: dict[str
     return any(str(tables[each].name) == result.name for each in graph.upstream(key) if each in tables)
 
 
-def _skipped(
-    catalog: CatalogWriter, meta: StreamTableMeta, upstream: list[str], stamp: datetime
-) -> RefreshResult:
+def _skipped(catalog: CatalogWriter, meta: StreamTableMeta, upstream: list[str], stamp: datetime) -> RefreshResult:
     why = f"waiting for {', '.join(sorted(upstream))}"
     catalog.record_refresh(
         RefreshRecord(

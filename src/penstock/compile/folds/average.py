@@ -7,7 +7,7 @@ more digits; the second rounding then agrees as long as the count stays below 10
 
 from __future__ import annotations
 
-from penstock.compile.folds import State
+from penstock.compile.folds.fold import State
 from penstock.compile.folds.sum import Sum, weighted, wide
 from penstock.operators.types import decimal
 
@@ -23,7 +23,8 @@ class Average:
         self._decimal = decimal(type_)
         # Digits after the point in sum / count, beyond the argument's own: see Spark's rule for decimal division.
         self.spare = min(11, 28 - self._decimal[0]) if self._decimal else 0
-        self.states = self._sum.states if self._decimal else (*self._sum.states, ("b", "DECIMAL(38,0)"))
+        bound = () if self._decimal else (("b", "DECIMAL(38,0)"),)
+        self.states: tuple[tuple[str, str], ...] = (*self._sum.states, *bound)
 
     def fill(self, argument: str) -> tuple[str, ...]:
         bound = (f"coalesce(sum(abs(CAST({argument} AS DECIMAL(38,0)))), 0)",)
@@ -35,8 +36,7 @@ class Average:
         return self._sum.delta(argument, weight) if self._decimal else (*self._sum.delta(argument, weight), *bound)
 
     def fold(self, old: State, delta: State) -> tuple[str, ...]:
-        added = tuple(f"coalesce({old(suffix)}, 0) + {delta(suffix)}" for suffix, _ in self.states)
-        return added
+        return tuple(f"coalesce({old(suffix)}, 0) + {delta(suffix)}" for suffix, _ in self.states)
 
     def final(self, state: State) -> str:
         if self._decimal is None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from penstock.compile.folds import State
+from penstock.compile.folds.fold import State
 
 
 class Count:
     """count(*), count(a), count(a, b), with FILTER."""
 
-    states = (("n", "BIGINT"),)
+    states: tuple[tuple[str, str], ...] = (("n", "BIGINT"),)
     nets_values = False
 
     def fill(self, argument: str) -> tuple[str, ...]:

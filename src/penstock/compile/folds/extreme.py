@@ -6,7 +6,7 @@ is recomputed; ties make that recomputation find the same value again, which cos
 
 from __future__ import annotations
 
-from penstock.compile.folds import State
+from penstock.compile.folds.fold import State
 
 FOLDED_TYPES = {
     "TINYINT",
@@ -29,7 +29,7 @@ class Extreme:
     nets_values = True
 
     def __init__(self, type_: str, smallest: bool) -> None:
-        self.states = (("m", type_),)
+        self.states: tuple[tuple[str, str], ...] = (("m", type_),)
         self._function, self._pick = ("min", "least") if smallest else ("max", "greatest")
         self._beyond = "<=" if smallest else ">="
 

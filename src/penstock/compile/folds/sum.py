@@ -6,7 +6,7 @@ multiplied by a BIGINT weight: the product would not fit its type.
 
 from __future__ import annotations
 
-from penstock.compile.folds import State
+from penstock.compile.folds.fold import State
 from penstock.operators.types import INTEGERS, decimal
 
 
@@ -40,7 +40,7 @@ class Sum:
 
     def __init__(self, type_: str, result: str) -> None:
         self._type, self._result = type_, result
-        self.states = (("n", "BIGINT"), ("s", wide(type_)))
+        self.states: tuple[tuple[str, str], ...] = (("n", "BIGINT"), ("s", wide(type_)))
 
     def fill(self, argument: str) -> tuple[str, ...]:
         return (f"count({argument})", f"coalesce(sum(CAST({argument} AS {wide(self._type)})), 0)")
