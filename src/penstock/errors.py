@@ -24,7 +24,8 @@
     ├── CatalogError              the catalog database failed                           BACKOFF
     └── InternalError             a bug in Penstock                                     BUG
 
-`condition` is stable and public, `retry` is all that a scheduler looks at, `message` says what happened, `hint` what to do next.
+`condition` is stable and public, `retry` is all that a scheduler looks at, `message` says what happened, `hint` what to
+do next.
 """
 
 from __future__ import annotations
@@ -56,6 +57,9 @@ class PenstockError(Exception):
         self.advice = self.hint.format(**facts)
         super().__init__(self.text)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (type(self), self.facts)
+
     def __str__(self) -> str:
         return f"[{self.condition}] {self.text}" + (f"\n  {self.advice}" if self.advice else "")
 
@@ -68,6 +72,11 @@ class PenstockError(Exception):
             "hint": self.advice,
             "facts": {name: str(value) for name, value in self.facts.items()},
         }
+
+
+def _again(kind: type[PenstockError], facts: dict[str, Any]) -> PenstockError:
+    """An error that crossed a process border."""
+    return kind(**facts)
 
 
 class UsageError(PenstockError):

@@ -6,6 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StringType, StructField, StructType
 
 from penstock.compile.stored import MINUS, OP, PLUS, SHOWN, Store
 from penstock.engine.apply import Change
@@ -72,7 +73,13 @@ def overlaid(
     spark = workspace.session
     columns = [column.name for column in store.columns]
     stored = scan(spark, workspace.logs.at(path).snapshot(version), columns)
-    rows = spark.createDataFrame(change.rows) if isinstance(change.rows, pa.Table) else change.rows
+    if isinstance(change.rows, pa.Table):
+        # Without the schema, timestamps without zone would come back shifted.
+        marked = StructField(OP, StringType())
+        fields = [stored.schema[name] if name in columns else marked for name in change.rows.column_names]
+        rows = spark.createDataFrame(change.rows, schema=StructType(fields))
+    else:
+        rows = change.rows
     if change.kind == "append":
         merged = stored.unionByName(rows.select(*columns))
     else:
