@@ -153,7 +153,7 @@ class Commit:
         return self.info.get("userMetadata")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Snapshot:
     """A table at one version."""
 

@@ -67,7 +67,7 @@ class Part:
         return self.plus + self.minus + self.cdc
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ChangeSet:
     """What happened to a table over an interval, as the log tells it, and how to read the rows."""
 

@@ -141,8 +141,8 @@ def typed_partitions() -> History:
         "typed partition values",
         [
             "CREATE TABLE {t} (id INT, day DATE, ts TIMESTAMP, ntz TIMESTAMP_NTZ, m DECIMAL(20,4), t BOOLEAN, "
-            "d DOUBLE, _u BIGINT, i8 TINYINT) USING delta PARTITIONED BY (day, ts, ntz, m, t, d, _u, i8) LOCATION '{path}' "
-            f"TBLPROPERTIES ({FEED}=true)",
+            "d DOUBLE, _u BIGINT, i8 TINYINT) USING delta PARTITIONED BY (day, ts, ntz, m, t, d, _u, i8) "
+            f"LOCATION '{{path}}' TBLPROPERTIES ({FEED}=true)",
             "INSERT INTO {t} VALUES (1, DATE'2024-02-29', TIMESTAMP'2024-03-10 12:30:00.123456', "
             "TIMESTAMP_NTZ'2024-03-10 02:30:00', 1.5BD, true, -0.0D, -9223372036854775808L, -128Y), "
             "(2, NULL, NULL, NULL, NULL, NULL, DOUBLE('NaN'), NULL, NULL), "
@@ -234,7 +234,8 @@ def mapping(mode: str) -> History:
         f"column mapping by {mode}",
         [
             "CREATE TABLE {t} (id BIGINT, `odd name, (x)` INT, `a.b c%20 ž` STRING, gone INT, "
-            f"st STRUCT<`in ner`: INT>) USING delta LOCATION '{{path}}' TBLPROPERTIES ({FEED}=true, delta.columnMapping.mode='{mode}')",
+            "st STRUCT<`in ner`: INT>) USING delta LOCATION '{path}' "
+            f"TBLPROPERTIES ({FEED}=true, delta.columnMapping.mode='{mode}')",
             "INSERT INTO {t} VALUES (1, 1, 'x', 1, named_struct('in ner', 5)), (2, 2, 'y', 2, NULL)",
             "UPDATE {t} SET `odd name, (x)` = 5 WHERE id = 1",
             "ALTER TABLE {t} RENAME COLUMN `odd name, (x)` TO plain",
@@ -255,7 +256,8 @@ def odd_names() -> History:
         "odd column names",
         [
             "CREATE TABLE {t} (`a.b` INT, `c%20` INT, `ünï` STRING, `per%cent` INT, `UPPER` INT, `_x` INT, "
-            f"`select` INT, `p.q%` INT) USING delta PARTITIONED BY (`p.q%`) LOCATION '{{path}}' TBLPROPERTIES ({FEED}=true)",
+            "`select` INT, `p.q%` INT) USING delta PARTITIONED BY (`p.q%`) LOCATION '{path}' "
+            f"TBLPROPERTIES ({FEED}=true)",
             "INSERT INTO {t} VALUES (1, 2, 'x', 4, 5, 6, 7, 8), (1, 2, 'y', 4, 5, 6, 7, NULL)",
             "UPDATE {t} SET `a.b` = 9, upper = 3 WHERE `ünï` = 'x'",
             "DELETE FROM {t} WHERE `p.q%` IS NULL",
