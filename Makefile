@@ -61,8 +61,14 @@ golden: $(VENV) $(JARS) ## Rewrite the golden files; read the diff before you co
 	@git --no-pager diff --stat -- tests/golden
 
 .PHONY: docs
-docs: $(VENV) ## Build the documentation into site/
-	@$(BIN)/mkdocs build --quiet --strict
+docs: $(VENV) ## Write the generated pages, then build the documentation into site/
+	@PYTHONPATH=docs $(BIN)/python -m generate
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+
+.PHONY: operators
+operators: $(VENV) $(JARS) ## Write the operator matrix of the documentation, which needs Spark
+	@PYTHONPATH=docs $(BIN)/python -m generate --spark
+	@git --no-pager diff --stat -- docs/reference
 
 .PHONY: bench
 bench: $(VENV) $(JARS) ## Measure against full recompute and hand-written MERGE; writes benchmarks/results/

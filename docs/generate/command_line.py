@@ -1,0 +1,39 @@
+"""The command line page, from each command's own help."""
+
+from __future__ import annotations
+
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from penstock.cli.main import app
+
+PAGE = "reference/cli.md"
+
+
+def text() -> str:
+    """The page."""
+    parts = [
+        "# Command line",
+        "*Generated from the help of each command.*",
+        "Every command works on one warehouse: `-w PATH`, else `PENSTOCK_WAREHOUSE`, else the current folder. With `--json` "
+        "a command prints one JSON document and nothing else, errors included. It ends with 0 if it did what was asked, "
+        "with 1 if not, and with 2 if it was called wrongly.",
+        _help(),
+    ]
+    # Typer's group keeps its commands in the order of the listing.
+    for name in get_command(app).commands:  # type: ignore[attr-defined]
+        parts.append(f"## penstock {name}\n\n{_help(name)}")
+    return "\n\n".join(parts) + "\n"
+
+
+def _help(*command: str) -> str:
+    # The width is pinned, so that the page does not depend on the terminal it is written from.
+    answer = CliRunner().invoke(
+        app,
+        [*command, "--help"],
+        prog_name="penstock",
+        terminal_width=96,
+        env={"COLUMNS": "96", "NO_COLOR": "1", "PENSTOCK_WAREHOUSE": None},
+    )
+    assert answer.exit_code == 0, answer.output
+    return f"```console\n$ penstock {' '.join([*command, '--help'])}\n{answer.stdout.rstrip()}\n```"

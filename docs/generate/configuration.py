@@ -1,0 +1,59 @@
+"""The configuration page, from `Settings.describe()`."""
+
+from __future__ import annotations
+
+from generate.table import code, table
+from penstock.settings import FILE_NAME, PREFIX, Settings
+
+PAGE = "reference/configuration.md"
+
+_TUNING = {
+    "enabled": "Turn it off while you repair sources: ticks do nothing, `refresh` by hand still works.",
+    "scheduler_interval_ms": "Read by the scheduler that runs for ever, which is not there yet; `tick` does not use it.",
+    "min_target_lag_seconds": "Lower it only if refreshes take well under half of the lag you want.",
+    "max_consecutive_errors": "Errors that go away by waiting (another writer, a busy table) do not count.",
+    "log_level": "Not used yet: this version logs nothing of its own. Spark's log has `PENSTOCK_SPARK_LOG`.",
+    "max_concurrent_refreshes": "Read by the scheduler that runs for ever, which is not there yet.",
+    "history_keep_days": "Pruning comes with the scheduler that runs for ever; until then history is kept whole.",
+    "lease_seconds": "Shorter means a crashed worker on another host is replaced sooner; a live one renews it in time.",
+    "driver_memory": "Small deltas are committed from the driver's memory. Has no effect on a session you pass in.",
+    "shuffle_partitions": "About the number of cores; more makes small refreshes slower. Has no effect on a session you pass in.",
+    "apply": "Leave it at auto. `spark` is slower for small deltas, `delta-rs` holds the whole delta in driver memory.",
+    "delta_rs_max_rows": "It counts the change rows of the sources. Raise it together with `driver_memory`.",
+}
+
+
+def text() -> str:
+    """The page."""
+    settings = Settings.describe()
+    rows = [
+        [code(each.name), code(each.type), code(_shown(each.default)), each.allowed, code(each.env)] for each in settings
+    ]
+    parts = [
+        "# Configuration",
+        "*Generated from `src/penstock/settings.py`.*",
+        f"A setting has a default. `{FILE_NAME}` in the warehouse folder overrides it, an environment variable "
+        f"`{PREFIX}<NAME>` overrides the file, and `penstock.open(path, settings={{…}})` overrides both. An unknown name, "
+        "a wrong type or a value out of range is refused, wherever it comes from. Settings are read once, at `open`.",
+        f"`penstock init` writes a `{FILE_NAME}` with every setting commented out.",
+        table(["Setting", "Type", "Default", "Allowed", "Environment"], rows),
+    ]
+    for each in settings:
+        parts.append(f"## {each.name}\n\n{each.doc} {_TUNING[each.name]}")
+    parts.append(
+        "## Other variables\n\n"
+        + table(
+            ["Variable", "Meaning"],
+            [
+                [code("PENSTOCK_WAREHOUSE"), "The warehouse that commands use when `-w` is not given."],
+                [code("PENSTOCK_SPARK_LOG"), "A log level (`info`, `debug`): Spark then logs to the terminal, not to `logs/` in the warehouse."],
+                [code("PENSTOCK_JARS"), "Folder of the Delta jars, instead of the one that Penstock keeps."],
+                [code("JAVA_HOME"), "The Java that Spark runs on; otherwise the one on the PATH. 17 or later."],
+            ],
+        )
+    )
+    return "\n\n".join(parts) + "\n"
+
+
+def _shown(value: bool | int | str) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,55 @@
+"""The errors page, from the classes of `errors.py` and the codes of `compile/reasons.py`."""
+
+from __future__ import annotations
+
+import penstock.errors
+from generate.table import code, table
+from penstock.compile.reasons import REASONS
+from penstock.errors import PenstockError, Retry
+
+PAGE = "reference/errors.md"
+
+_RETRY = {
+    Retry.NEVER: "Trying again gives the same error. The stream table becomes ERROR until somebody mends the cause.",
+    Retry.REINITIALIZE: "The stored rows cannot be built upon. The same refresh, or the next, rebuilds them.",
+    Retry.BACKOFF: "It may be gone in a moment. Does not count towards suspension.",
+    Retry.BUG: "It should not happen. The stream table becomes ERROR; please report it.",
+}
+
+
+def text() -> str:
+    """The page."""
+    parts = [
+        "# Errors and reason codes",
+        "*Generated from `src/penstock/errors.py` and `src/penstock/compile/reasons.py`.*",
+        "Every error that Penstock raises on purpose is a `PenstockError`. It has a `condition` (stable, for programs), a "
+        "`retry` class (what to do), a text and a hint. `to_json()` gives all of it as plain data; the command line prints "
+        "the same with `--json`. Words in braces below are filled in with the facts.",
+        "## What to do",
+        table(["Retry class", "Meaning"], [[code(each.value), meaning] for each, meaning in _RETRY.items()]),
+        "## Conditions",
+    ]
+    for group in PenstockError.__subclasses__():
+        parts.append(f"### {group.__name__}\n\n{group.__doc__}")
+        members = [each for each in group.__subclasses__() if each.__module__ == penstock.errors.__name__]
+        for error in members or [group]:
+            parts.append(_condition(error, heading=bool(members)))
+    parts.append(
+        "## Reason codes\n\n"
+        "Not errors: they say why a refresh, or all refreshes of a query, are not incremental. They appear in `status`, "
+        "`history`, `explain` and in `RefreshResult.reason_code`; NOT_INCREMENTAL names one when mode INCREMENTAL was "
+        "asked for."
+    )
+    parts.append(table(["Code", "Meaning"], [[code(name), meaning] for name, meaning in REASONS.items()]))
+    return "\n\n".join(parts) + "\n"
+
+
+def _condition(error: type[PenstockError], heading: bool) -> str:
+    rows = [
+        ["Class", code(error.__name__)],
+        ["Retry class", code(error.retry.value)],
+        ["Message", code(error.message)],
+        ["Hint", code(error.hint)],
+    ]
+    title = f"#### {error.condition}\n\n{error.__doc__}\n\n" if heading else f"Condition {code(error.condition)}.\n\n"
+    return title + table(["", ""], rows)

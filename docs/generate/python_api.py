@@ -1,0 +1,148 @@
+"""The Python page: signatures and docstrings of `penstock.open` and `StreamTables`, fields of what they return."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import inspect
+import textwrap
+from collections.abc import Callable
+from typing import Any
+
+from generate.table import code, table
+from penstock import api
+from penstock.catalog.model import RefreshRecord
+from penstock.monitor.picture import GraphPicture
+from penstock.monitor.status import StatusRow
+from penstock.refresh.audit import AuditReport
+from penstock.refresh.explain import Explanation
+from penstock.refresh.repair import RepairReport
+from penstock.refresh.result import Progress, RefreshResult
+
+PAGE = "reference/python.md"
+
+_PARAMETERS = {
+    "path": "The warehouse folder. It is made if it is not there.",
+    "spark": "A Spark session with Delta; it is checked, used, and left running. None starts a local one.",
+    "catalog": "Path of the SQLite catalog. None keeps it in the warehouse.",
+    "settings": "`Settings`, or a mapping of names to values; see the configuration page.",
+    "text": "Statements, separated by semicolons.",
+    "progress": "A function that is called with a `Progress` as the work moves on.",
+    "name": "`table`, `schema.table` or `catalog.schema.table`; the schema defaults to Spark's current one.",
+    "query": "One Spark query as text.",
+    "target_lag": "A duration such as `'5 minutes'`, a `timedelta`, or None for DOWNSTREAM.",
+    "refresh_mode": "`AUTO`, `INCREMENTAL` or `FULL`, in any case.",
+    "initialize": "Fill the table now; otherwise the first refresh does.",
+    "key": "Columns that identify a row of the result.",
+    "or_replace": "Give an existing stream table this definition.",
+    "if_not_exists": "Leave an existing stream table alone.",
+    "status": "`ACTIVE` or `SUSPENDED`.",
+    "if_exists": "A missing stream table is not an error.",
+    "cascade": "Drop its readers too.",
+    "now": "The moment to act for; None is the present.",
+    "fresh": "Show the rows as a refresh would leave them, without writing.",
+    "name_or_query": "A stream table, or a query (anything with a blank in it).",
+    "max_rows": "No more rows than this.",
+}
+_SECTIONS = {
+    "SQL": ["sql"],
+    "Definitions": ["create_stream_table", "alter_stream_table", "drop_stream_table"],
+    "Refreshing": ["refresh", "tick"],
+    "Reading": ["table", "explain", "audit"],
+    "Looking": ["status", "history", "graph", "info"],
+    "Care": ["repair", "close"],
+}
+_SAME = {"refresh_stream_table": "refresh", "pgt_status": "status", "refresh_history": "history", "st_graph": "graph"}
+_PROPERTIES = ["spark", "settings", "path"]
+_RESULTS = [
+    RefreshResult,
+    api.StreamTableInfo,
+    api.StatementResult,
+    AuditReport,
+    Explanation,
+    StatusRow,
+    RefreshRecord,
+    GraphPicture,
+    RepairReport,
+    Progress,
+]
+
+
+def text() -> str:
+    """The page."""
+    _check_complete()
+    parts = [
+        "# Python",
+        "*Generated from the signatures and docstrings of `src/penstock/api.py`.*",
+        "Everything is a method of one object, `StreamTables`, which `penstock.open` returns. Errors are `PenstockError`s, "
+        "see [errors](errors.md).",
+        _callable("penstock.open", api.open, heading="##"),
+        "## StreamTables\n\n" + inspect.cleandoc(api.StreamTables.__doc__ or ""),
+        "It is a context manager: `with penstock.open(…) as ps:` closes it at the end.\n\n"
+        + table(
+            ["Property", "Meaning"],
+            [[code(name), inspect.getdoc(getattr(api.StreamTables, name)) or ""] for name in _PROPERTIES],
+        ),
+    ]
+    for title, names in _SECTIONS.items():
+        parts.append(f"## {title}")
+        parts += [_callable(name, getattr(api.StreamTables, name), heading="###") for name in names]
+    parts.append(
+        "## Other names\n\nThe same methods under longer names, for code that was written for another stream table system.\n\n"
+        + table(["Name", "Same as"], [[code(name), code(same)] for name, same in _SAME.items()])
+    )
+    parts.append("## Results")
+    parts += [_result(each) for each in _RESULTS]
+    return "\n\n".join(parts) + "\n"
+
+
+def _check_complete() -> None:
+    listed = {name for names in _SECTIONS.values() for name in names} | set(_SAME) | set(_PROPERTIES)
+    public = {name for name in vars(api.StreamTables) if not name.startswith("_")}
+    assert public == listed, f"described and public names differ: {public ^ listed}"
+
+
+def _callable(name: str, function: Callable[..., Any], heading: str) -> str:
+    signature = inspect.signature(function)
+    parameters = [each for each in signature.parameters.values() if each.name != "self"]
+    shown = [_parameter(each) for each in parameters]
+    first_keyword = next((at for at, each in enumerate(parameters) if each.kind is each.KEYWORD_ONLY), None)
+    if first_keyword is not None:
+        shown.insert(first_keyword, "*")
+    one_line = f"{name}({', '.join(shown)}) -> {signature.return_annotation}"
+    if len(one_line) > 100:
+        one_line = f"{name}(\n" + "".join(f"    {each},\n" for each in shown) + f") -> {signature.return_annotation}"
+    text = f"{heading} {name}\n\n```py\n{one_line}\n```\n\n{inspect.getdoc(function)}"
+    if parameters:
+        rows = [[code(each.name), _PARAMETERS[each.name]] for each in parameters]
+        text += "\n\n" + table(["Parameter", "Meaning"], rows)
+    return text
+
+
+def _parameter(parameter: inspect.Parameter) -> str:
+    default = "" if parameter.default is parameter.empty else f" = {parameter.default!r}"
+    return f"{parameter.name}: {parameter.annotation}{default}"
+
+
+def _result(kind: type) -> str:
+    notes = _field_notes(kind)
+    rows = [[code(each.name), code(str(each.type)), notes.get(each.name, "")] for each in dataclasses.fields(kind)]
+    methods = [
+        [code(f"{name}()"), code(str(inspect.signature(method).return_annotation)), inspect.getdoc(method) or ""]
+        for name, method in vars(kind).items()
+        if inspect.isfunction(method) and not name.startswith("_")
+    ]
+    return f"### {kind.__name__}\n\n{kind.__doc__}\n\n" + table(["Name", "Type", "Meaning"], [*rows, *methods])
+
+
+def _field_notes(kind: type) -> dict[str, str]:
+    """The strings that stand below fields in the source."""
+    body = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0]
+    assert isinstance(body, ast.ClassDef)
+    notes = {}
+    for field, below in zip(body.body, body.body[1:], strict=False):
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(below, ast.Expr):
+            value = below.value
+            if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                notes[field.target.id] = value.value
+    return notes
