@@ -15,14 +15,16 @@ def text() -> str:
     parts = [
         "# Command line",
         "*Generated from the help of each command.*",
-        "Every command works on one warehouse: `-w PATH`, else `PENSTOCK_WAREHOUSE`, else the current folder. With `--json` "
-        "a command prints one JSON document and nothing else, errors included. It ends with 0 if it did what was asked, "
+        "Every command works on one warehouse: `-w PATH`, else `PENSTOCK_WAREHOUSE`, else the current folder. With "
+        "`--json` "
+        "a command prints one JSON document and nothing else, errors included. It ends with 0 if it did what was "
+        "asked, "
         "with 1 if not, and with 2 if it was called wrongly.",
         _help(),
     ]
     # Typer's group keeps its commands in the order of the listing.
-    for name in get_command(app).commands:  # type: ignore[attr-defined]
-        parts.append(f"## penstock {name}\n\n{_help(name)}")
+    names = get_command(app).commands  # type: ignore[attr-defined]
+    parts += [f"## penstock {name}\n\n{_help(name)}" for name in names]
     return "\n\n".join(parts) + "\n"
 
 

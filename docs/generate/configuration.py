@@ -9,7 +9,7 @@ PAGE = "reference/configuration.md"
 
 _TUNING = {
     "enabled": "Turn it off while you repair sources: ticks do nothing, `refresh` by hand still works.",
-    "scheduler_interval_ms": "Read by the scheduler that runs for ever, which is not there yet; `tick` does not use it.",
+    "scheduler_interval_ms": "Read by the scheduler that runs for ever, which is not there yet.",
     "min_target_lag_seconds": "Lower it only if refreshes take well under half of the lag you want.",
     "max_consecutive_errors": "Errors that go away by waiting (another writer, a busy table) do not count.",
     "log_level": "Not used yet: this version logs nothing of its own. Spark's log has `PENSTOCK_SPARK_LOG`.",
@@ -17,7 +17,7 @@ _TUNING = {
     "history_keep_days": "Pruning comes with the scheduler that runs for ever; until then history is kept whole.",
     "lease_seconds": "Shorter means a crashed worker on another host is replaced sooner; a live one renews it in time.",
     "driver_memory": "Small deltas are committed from the driver's memory. Has no effect on a session you pass in.",
-    "shuffle_partitions": "About the number of cores; more makes small refreshes slower. Has no effect on a session you pass in.",
+    "shuffle_partitions": "About the number of cores; more slows small refreshes. A session you pass in keeps its own.",
     "apply": "Leave it at auto. `spark` is slower for small deltas, `delta-rs` holds the whole delta in driver memory.",
     "delta_rs_max_rows": "It counts the change rows of the sources. Raise it together with `driver_memory`.",
 }
@@ -27,26 +27,30 @@ def text() -> str:
     """The page."""
     settings = Settings.describe()
     rows = [
-        [code(each.name), code(each.type), code(_shown(each.default)), each.allowed, code(each.env)] for each in settings
+        [code(each.name), code(each.type), code(_shown(each.default)), each.allowed, code(each.env)]
+        for each in settings
     ]
     parts = [
         "# Configuration",
         "*Generated from `src/penstock/settings.py`.*",
         f"A setting has a default. `{FILE_NAME}` in the warehouse folder overrides it, an environment variable "
-        f"`{PREFIX}<NAME>` overrides the file, and `penstock.open(path, settings={{…}})` overrides both. An unknown name, "
+        f"`{PREFIX}<NAME>` overrides the file, and `penstock.open(path, settings={{…}})` overrides both. An unknown "
+        f"name, "
         "a wrong type or a value out of range is refused, wherever it comes from. Settings are read once, at `open`.",
         f"`penstock init` writes a `{FILE_NAME}` with every setting commented out.",
         table(["Setting", "Type", "Default", "Allowed", "Environment"], rows),
     ]
-    for each in settings:
-        parts.append(f"## {each.name}\n\n{each.doc} {_TUNING[each.name]}")
+    parts += [f"## {each.name}\n\n{each.doc} {_TUNING[each.name]}" for each in settings]
     parts.append(
         "## Other variables\n\n"
         + table(
             ["Variable", "Meaning"],
             [
                 [code("PENSTOCK_WAREHOUSE"), "The warehouse that commands use when `-w` is not given."],
-                [code("PENSTOCK_SPARK_LOG"), "A log level (`info`, `debug`): Spark then logs to the terminal, not to `logs/` in the warehouse."],
+                [
+                    code("PENSTOCK_SPARK_LOG"),
+                    "A log level such as `info`: Spark then logs to the terminal, not to `logs/`.",
+                ],
                 [code("PENSTOCK_JARS"), "Folder of the Delta jars, instead of the one that Penstock keeps."],
                 [code("JAVA_HOME"), "The Java that Spark runs on; otherwise the one on the PATH. 17 or later."],
             ],

@@ -22,8 +22,10 @@ def text() -> str:
     parts = [
         "# Errors and reason codes",
         "*Generated from `src/penstock/errors.py` and `src/penstock/compile/reasons.py`.*",
-        "Every error that Penstock raises on purpose is a `PenstockError`. It has a `condition` (stable, for programs), a "
-        "`retry` class (what to do), a text and a hint. `to_json()` gives all of it as plain data; the command line prints "
+        "Every error that Penstock raises on purpose is a `PenstockError`. It has a `condition` (stable, for "
+        "programs), a "
+        "`retry` class (what to do), a text and a hint. `to_json()` gives all of it as plain data; the command line "
+        "prints "
         "the same with `--json`. Words in braces below are filled in with the facts.",
         "## What to do",
         table(["Retry class", "Meaning"], [[code(each.value), meaning] for each, meaning in _RETRY.items()]),
@@ -32,11 +34,11 @@ def text() -> str:
     for group in PenstockError.__subclasses__():
         parts.append(f"### {group.__name__}\n\n{group.__doc__}")
         members = [each for each in group.__subclasses__() if each.__module__ == penstock.errors.__name__]
-        for error in members or [group]:
-            parts.append(_condition(error, heading=bool(members)))
+        parts += [_condition(error, heading=bool(members)) for error in members or [group]]
     parts.append(
         "## Reason codes\n\n"
-        "Not errors: they say why a refresh, or all refreshes of a query, are not incremental. They appear in `status`, "
+        "Not errors: they say why a refresh, or all refreshes of a query, are not incremental. They appear in "
+        "`status`, "
         "`history`, `explain` and in `RefreshResult.reason_code`; NOT_INCREMENTAL names one when mode INCREMENTAL was "
         "asked for."
     )

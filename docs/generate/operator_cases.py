@@ -6,7 +6,8 @@ Every query is bound by Spark and compiled. What the page says of it is what cam
 from __future__ import annotations
 
 SETUP = (
-    "CREATE TABLE orders (id BIGINT, region STRING, customer BIGINT, amount DECIMAL(12,2), weight DOUBLE, placed_on DATE, "
+    "CREATE TABLE orders (id BIGINT, region STRING, customer BIGINT, amount DECIMAL(12,2), weight DOUBLE, placed_on "
+    "DATE, "
     "tags ARRAY<STRING>)",
     "CREATE TABLE customers (id BIGINT, name STRING, rating INT)",
     "CREATE TABLE refunds (id BIGINT, region STRING, amount DECIMAL(12,2))",
@@ -14,7 +15,8 @@ SETUP = (
     "CREATE TABLE events (id BIGINT, kind STRING) USING parquet",
     "CREATE TABLE payloads (id BIGINT, payload VARIANT)",
     "CREATE OR REPLACE FUNCTION twice(x BIGINT) RETURNS BIGINT RETURN x * 2",
-    "CREATE STREAM TABLE revenue INITIALIZE ON SCHEDULE AS SELECT region, sum(amount) AS total FROM orders GROUP BY region",
+    "CREATE STREAM TABLE revenue INITIALIZE ON SCHEDULE AS SELECT region, sum(amount) AS total FROM orders GROUP BY "
+    "region",
 )
 
 CASES: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
@@ -37,17 +39,22 @@ CASES: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         "Joins",
         (
             ("inner join", "SELECT o.id, c.name FROM orders o JOIN customers c ON o.customer = c.id"),
-            ("inner join on any condition", "SELECT o.id, c.name FROM orders o JOIN customers c ON o.amount > c.rating"),
+            (
+                "inner join on any condition",
+                "SELECT o.id, c.name FROM orders o JOIN customers c ON o.amount > c.rating",
+            ),
             ("comma join", "SELECT o.id, c.name FROM orders o, customers c WHERE o.customer = c.id"),
             ("cross join", "SELECT o.id, c.name FROM orders o CROSS JOIN customers c"),
             ("self-join", "SELECT a.id, b.id AS other FROM orders a JOIN orders b ON a.region = b.region"),
             (
                 "join of three",
-                "SELECT o.id, c.name, r.amount FROM orders o JOIN customers c ON o.customer = c.id JOIN refunds r ON r.id = o.id",
+                "SELECT o.id, c.name, r.amount FROM orders o JOIN customers c ON o.customer = c.id JOIN refunds r ON "
+                "r.id = o.id",
             ),
             (
                 "join of an aggregate",
-                "SELECT c.name, t.n FROM customers c JOIN (SELECT customer, count(*) AS n FROM orders GROUP BY customer) t "
+                "SELECT c.name, t.n FROM customers c JOIN (SELECT customer, count(*) AS n FROM orders GROUP BY "
+                "customer) t "
                 "ON t.customer = c.id",
             ),
             ("`LEFT JOIN`", "SELECT o.id, c.name FROM orders o LEFT JOIN customers c ON o.customer = c.id"),
@@ -63,17 +70,26 @@ CASES: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         "Aggregates at the top",
         (
             ("`count(*)`", "SELECT region, count(*) AS n FROM orders GROUP BY region"),
-            ("`count(x)`, with `FILTER`", "SELECT region, count(customer) FILTER (WHERE amount > 1) AS n FROM orders GROUP BY region"),
+            (
+                "`count(x)`, with `FILTER`",
+                "SELECT region, count(customer) FILTER (WHERE amount > 1) AS n FROM orders GROUP BY region",
+            ),
             ("`sum` of integers or decimals", "SELECT region, sum(amount) AS total FROM orders GROUP BY region"),
             ("`avg` of integers or decimals", "SELECT region, avg(amount) AS mean FROM orders GROUP BY region"),
             ("`min`, `max`", "SELECT region, min(amount) AS least, max(placed_on) AS last FROM orders GROUP BY region"),
             ("`sum` of doubles", "SELECT region, sum(weight) AS total FROM orders GROUP BY region"),
             ("`count(DISTINCT x)`", "SELECT region, count(DISTINCT customer) AS n FROM orders GROUP BY region"),
-            ("`percentile_cont`", "SELECT region, percentile_cont(0.5) WITHIN GROUP (ORDER BY id) AS p FROM orders GROUP BY region"),
+            (
+                "`percentile_cont`",
+                "SELECT region, percentile_cont(0.5) WITHIN GROUP (ORDER BY id) AS p FROM orders GROUP BY region",
+            ),
             ("`collect_list`", "SELECT region, collect_list(id) AS ids FROM orders GROUP BY region"),
             ("`max_by`", "SELECT region, max_by(id, amount) AS dearest FROM orders GROUP BY region"),
             ("`stddev`", "SELECT region, stddev(amount) AS spread FROM orders GROUP BY region"),
-            ("several, one of them without a fold", "SELECT region, sum(amount) AS a, max_by(id, amount) AS b FROM orders GROUP BY region"),
+            (
+                "several, one of them without a fold",
+                "SELECT region, sum(amount) AS a, max_by(id, amount) AS b FROM orders GROUP BY region",
+            ),
             ("group by an expression that is not shown", "SELECT count(*) AS n FROM orders GROUP BY year(placed_on)"),
             ("expression over aggregates", "SELECT region, sum(amount) / count(*) AS mean FROM orders GROUP BY region"),
             ("`HAVING`", "SELECT region, count(*) AS n FROM orders GROUP BY region HAVING count(*) > 1"),
@@ -82,22 +98,28 @@ CASES: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("`UNION`", "SELECT region FROM orders UNION SELECT region FROM refunds"),
             (
                 "aggregate of a join",
-                "SELECT c.name, sum(o.amount) AS total FROM orders o JOIN customers c ON o.customer = c.id GROUP BY c.name",
+                "SELECT c.name, sum(o.amount) AS total FROM orders o JOIN customers c ON o.customer = c.id GROUP BY "
+                "c.name",
             ),
             ("`GROUPING SETS`, `ROLLUP`, `CUBE`", "SELECT region, count(*) AS n FROM orders GROUP BY ROLLUP (region)"),
             (
                 "`PIVOT`",
-                "SELECT * FROM (SELECT customer, region, amount FROM orders) PIVOT (sum(amount) FOR region IN ('north', 'south'))",
+                "SELECT * FROM (SELECT customer, region, amount FROM orders) PIVOT (sum(amount) FOR region IN "
+                "('north', 'south'))",
             ),
         ),
     ),
     (
         "Aggregates below another operator",
         (
-            ("aggregate of an aggregate", "SELECT max(n) AS most FROM (SELECT count(*) AS n FROM orders GROUP BY region)"),
+            (
+                "aggregate of an aggregate",
+                "SELECT max(n) AS most FROM (SELECT count(*) AS n FROM orders GROUP BY region)",
+            ),
             (
                 "`DISTINCT` below a join",
-                "SELECT d.region, r.amount FROM (SELECT DISTINCT region FROM orders) d JOIN refunds r ON d.region = r.region",
+                "SELECT d.region, r.amount FROM (SELECT DISTINCT region FROM orders) d JOIN refunds r ON d.region = "
+                "r.region",
             ),
             (
                 "sum of doubles below a join",
@@ -120,7 +142,8 @@ CASES: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("`EXCEPT`", "SELECT id FROM orders EXCEPT SELECT id FROM refunds"),
             (
                 "recursive CTE",
-                "WITH RECURSIVE t(n) AS (SELECT min(id) FROM orders UNION ALL SELECT n + 1 FROM t WHERE n < 3) SELECT n FROM t",
+                "WITH RECURSIVE t(n) AS (SELECT min(id) FROM orders UNION ALL SELECT n + 1 FROM t WHERE n < 3) "
+                "SELECT n FROM t",
             ),
             ("`TABLESAMPLE`", "SELECT id FROM orders TABLESAMPLE (10 PERCENT)"),
             ("clock", "SELECT id FROM orders WHERE placed_on = current_date()"),

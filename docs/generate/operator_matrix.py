@@ -40,12 +40,17 @@ def _page(tables: api.StreamTables) -> str:
     parts = [
         "# Operator matrix",
         "*Generated: every query below was bound by Spark and compiled; `docs/generate/operator_cases.py` has them.*",
-        "**Stored as** says how result rows are kept. *bag*: rows with a multiplicity. *folded groups*: a row per group with "
-        "hidden sums and counts, to which the delta is added. *recomputed groups*: a row per group, computed anew for the "
-        "groups that a change touched. **Reads** says what a refresh reads when every source has changed: *changes* are "
+        "**Stored as** says how result rows are kept. *bag*: rows with a multiplicity. *folded groups*: a row per "
+        "group with "
+        "hidden sums and counts, to which the delta is added. *recomputed groups*: a row per group, computed anew "
+        "for the "
+        "groups that a change touched. **Reads** says what a refresh reads when every source has changed: *changes* "
+        "are "
         "the change rows of the interval, *before* and *after* the table at its two ends, *stored* the stream table "
-        "itself. Files that cannot hold a touched key are skipped. **Exact**: *to the bit* means that the value is the one "
-        "a full recomputation gives; *as computed* means that it may depend on the order in which Spark meets the rows, so a "
+        "itself. Files that cannot hold a touched key are skipped. **Exact**: *to the bit* means that the value is "
+        "the one "
+        "a full recomputation gives; *as computed* means that it may depend on the order in which Spark meets the "
+        "rows, so a "
         "recomputation may differ in the last digits or in the order of a list.",
         "A query without a rule is FULL, with the reason code shown; see [reason codes](errors.md#reason-codes).",
     ]

@@ -74,7 +74,8 @@ def text() -> str:
     parts = [
         "# Python",
         "*Generated from the signatures and docstrings of `src/penstock/api.py`.*",
-        "Everything is a method of one object, `StreamTables`, which `penstock.open` returns. Errors are `PenstockError`s, "
+        "Everything is a method of one object, `StreamTables`, which `penstock.open` returns. Errors are "
+        "`PenstockError`s, "
         "see [errors](errors.md).",
         _callable("penstock.open", api.open, heading="##"),
         "## StreamTables\n\n" + inspect.cleandoc(api.StreamTables.__doc__ or ""),
@@ -88,8 +89,8 @@ def text() -> str:
         parts.append(f"## {title}")
         parts += [_callable(name, getattr(api.StreamTables, name), heading="###") for name in names]
     parts.append(
-        "## Other names\n\nThe same methods under longer names, for code that was written for another stream table system.\n\n"
-        + table(["Name", "Same as"], [[code(name), code(same)] for name, same in _SAME.items()])
+        "## Other names\n\nThe same methods under longer names, for code that was written for another stream table "
+        "system.\n\n" + table(["Name", "Same as"], [[code(name), code(same)] for name, same in _SAME.items()])
     )
     parts.append("## Results")
     parts += [_result(each) for each in _RESULTS]

@@ -10,29 +10,38 @@ PAGE = "reference/sql.md"
 
 _ABOUT: dict[str, tuple[str, str, str]] = {
     "CREATE": (
-        "Defines a stream table and fills it. Everything is checked first: name, query, key, mode, graph. A statement that "
+        "Defines a stream table and fills it. Everything is checked first: name, query, key, mode, graph. A "
+        "statement that "
         "is refused leaves nothing behind.\n\n"
-        "- `TARGET LAG` says how old the rows may get. Left out it is 1 minute. `DOWNSTREAM` takes the smallest lag of the "
+        "- `TARGET LAG` says how old the rows may get. Left out it is 1 minute. `DOWNSTREAM` takes the smallest lag "
+        "of the "
         "stream tables that read this one.\n"
-        "- `REFRESH MODE AUTO` (the default) is incremental where every part of the query has a delta rule, else full with a "
+        "- `REFRESH MODE AUTO` (the default) is incremental where every part of the query has a delta rule, else "
+        "full with a "
         "reason code. `INCREMENTAL` refuses such a query instead. `FULL` always recomputes.\n"
         "- `INITIALIZE ON SCHEDULE` leaves the table empty until the first refresh.\n"
-        "- `KEY (…)` declares columns that identify a row of the result. They are checked at every refresh; if they are "
+        "- `KEY (…)` declares columns that identify a row of the result. They are checked at every refresh; if they "
+        "are "
         "not unique, nothing is committed (KEY_VIOLATED). Group keys and DISTINCT need no declaration.\n"
-        "- `OR REPLACE` gives an existing stream table another definition; the rows are rebuilt in one commit, and stay if "
+        "- `OR REPLACE` gives an existing stream table another definition; the rows are rebuilt in one commit, and "
+        "stay if "
         "nothing that matters has changed. `IF NOT EXISTS` leaves an existing one alone.\n\n"
         "Clauses may come in any order before `AS`.",
-        "CREATE STREAM TABLE revenue TARGET LAG '5 minutes' AS\nSELECT region, sum(amount) AS total FROM orders GROUP BY region",
+        "CREATE STREAM TABLE revenue TARGET LAG '5 minutes' AS\nSELECT region, sum(amount) AS total FROM orders "
+        "GROUP BY region",
         "A message.",
     ),
     "ALTER": (
-        "Changes one thing. A new query is checked as in CREATE and the rows are rebuilt at once, in one commit. A suspended "
-        "stream table is left out by `tick`; a refresh by name still runs and does not resume it. RESUME forgets counted errors.",
+        "Changes one thing. A new query is checked as in CREATE and the rows are rebuilt at once, in one commit. A "
+        "suspended "
+        "stream table is left out by `tick`; a refresh by name still runs and does not resume it. RESUME forgets "
+        "counted errors.",
         "ALTER STREAM TABLE revenue SET TARGET LAG '1 hour'",
         "A message.",
     ),
     "DROP": (
-        "Removes the view, the stored rows, the catalog entry and the history. A stream table that others read is dropped "
+        "Removes the view, the stored rows, the catalog entry and the history. A stream table that others read is "
+        "dropped "
         "only with CASCADE, its readers first.",
         "DROP STREAM TABLE IF EXISTS revenue CASCADE",
         "A message.",
@@ -48,12 +57,14 @@ _ABOUT: dict[str, tuple[str, str, str]] = {
         "A row each: name, status, refresh_mode, effective_mode, target_lag, current_lag, last_refresh, errors.",
     ),
     "DESCRIBE": (
-        "The newest refreshes first, 20 unless told otherwise. Without the words STREAM TABLE the statement is Delta's own.",
+        "The newest refreshes first, 20 unless told otherwise. Without the words STREAM TABLE the statement is "
+        "Delta's own.",
         "DESCRIBE HISTORY STREAM TABLE revenue LIMIT 5",
         "A row each: started_at, action, status, reason, rows_inserted, rows_deleted, commit_version, seconds.",
     ),
     "EXPLAIN": (
-        "How a stream table is maintained, or how a query would be: verdict and reason, operator tree with the rule of each "
+        "How a stream table is maintained, or how a query would be: verdict and reason, operator tree with the rule "
+        "of each "
         "node, versions of the sources, and the delta as SQL that runs as printed.",
         "EXPLAIN STREAM TABLE SELECT DISTINCT region FROM orders",
         "One column, a row per line.",
@@ -73,11 +84,14 @@ def text() -> str:
     parts = [
         "# SQL",
         "*The grammar is generated from `src/penstock/lang/parse.py`.*",
-        f"`{StreamTables.__name__}.sql` and `penstock sql` take any number of statements, separated by semicolons. The ones on "
-        "this page are Penstock's; every other statement goes to Spark as it was written. A script is parsed whole before "
+        f"`{StreamTables.__name__}.sql` and `penstock sql` take any number of statements, separated by semicolons. "
+        f"The ones on "
+        "this page are Penstock's; every other statement goes to Spark as it was written. A script is parsed whole "
+        "before "
         "any of it runs. A statement of ours that cannot be read is refused with the place and the grammar.",
         "Words in capitals are keywords, in any case. `[ ]` may be left out, `|` separates choices. Names are `table`, "
-        "`schema.table` or `catalog.schema.table`, quoted with backticks where needed. `query` is one Spark query; its text "
+        "`schema.table` or `catalog.schema.table`, quoted with backticks where needed. `query` is one Spark query; "
+        "its text "
         "is kept as it was written, comments included.",
     ]
     for verb, grammar in GRAMMAR.items():
@@ -86,7 +100,9 @@ def text() -> str:
         for mark in ("[OR REPLACE] ", "[IF NOT EXISTS] ", "[IF EXISTS] ", "[LIKE 'pattern']"):
             title = title.replace(mark, "")
         parts.append(
-            f"## {title.strip()}\n\n```sql\n{grammar}\n```\n\n{about}\n\nExample:\n\n```sql\n{example}\n```\n\nResult: {result}"
+            f"## "
+            f"{title.strip()}\n\n```sql\n{grammar}\n```\n\n{about}\n\nExample:\n\n```sql\n{example}\n```\n\nResult: "
+            f"{result}"
         )
     parts.append(
         "## Durations\n\n"
@@ -101,7 +117,8 @@ def text() -> str:
         )
     )
     parts.append(
-        "## Not there yet\n\n`EMIT …` at the end of a query and `SUBSCRIBE` are recognised and refused with a message, so that "
+        "## Not there yet\n\n`EMIT …` at the end of a query and `SUBSCRIBE` are recognised and refused with a "
+        "message, so that "
         "a script does not take them for something else."
     )
     return "\n\n".join(parts) + "\n"

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+
 from python_blocks import ROOT, check_page
 
 if TYPE_CHECKING:
