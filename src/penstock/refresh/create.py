@@ -18,13 +18,11 @@ from penstock.engine.registry import current_schema, kind_of, register_view, sch
 from penstock.engine.result_settings import result_settings
 from penstock.engine.schema_text import schema_json
 from penstock.engine.storage import DEFINITION_KEY, ID_KEY, Layout, Storage
-from penstock.errors import InvalidMode, NotIncremental, PenstockError, SchemaNotFound, TableExists
-from penstock.graph.cycles import check_proposal
-from penstock.graph.dag import Node, NodeKind, StreamGraph
+from penstock.errors import InvalidMode, NotIncremental, SchemaNotFound, TableExists
 from penstock.lang import check_query
 from penstock.names import TableName
 from penstock.refresh.compute import describe
-from penstock.refresh.define import dependencies_of
+from penstock.refresh.define import check_graph, dependencies_of
 from penstock.refresh.warehouse import Warehouse
 
 
@@ -69,7 +67,7 @@ def propose(
     plan = compile_query(bound, key, settings)
     if mode is RefreshMode.INCREMENTAL and plan.refused is not None:
         raise NotIncremental(reason=plan.refused.reason, detail=plan.refused.construct, fix=plan.refused.fix)
-    _check_graph(warehouse, table, held, plan)
+    check_graph(warehouse.catalog, table, held, plan.bound)
     draft = Definition(
         id=uuid.uuid4().hex,
         name=f"{table.schema}.{table.table}" if table.catalog == "spark_catalog" else str(table),
@@ -93,8 +91,9 @@ def make(warehouse: Warehouse, proposal: Proposal) -> StreamTableMeta:
     path = warehouse.storage_path(table, definition.id)
     layout = Layout(schema_json(warehouse.spark, plan.store.columns), plan.store.key)
     storage = Storage.create(path, layout, {ID_KEY: definition.id, DEFINITION_KEY: definition.to_json()})
+    inserted: int | None = None
     try:
-        warehouse.catalog.insert(
+        inserted = warehouse.catalog.insert(
             StreamTableMeta(
                 name=table,
                 table_id=storage.table_id,
@@ -117,16 +116,10 @@ def make(warehouse: Warehouse, proposal: Proposal) -> StreamTableMeta:
             now=warehouse.now(),
         )
         register_view(warehouse.spark, definition, path)
-    except PenstockError:
+    except Exception:
+        # Whatever it was (Spark may refuse the view): nothing half-made stays.
+        if inserted is not None:
+            warehouse.catalog.delete(inserted)
         shutil.rmtree(path, ignore_errors=True)
         raise
     return warehouse.catalog.get_by_name(table)
-
-
-def _check_graph(warehouse: Warehouse, name: TableName, held: StreamTableMeta | None, plan: Plan) -> None:
-    graph = StreamGraph.build(warehouse.catalog.get_all(), warehouse.catalog.all_dependencies())
-    node = graph.by_stream_table_id(held.id) if held else Node(f"proposed:{name}", str(name), NodeKind.STREAM_TABLE)
-    sources = [
-        graph.nodes.get(source.id, Node(source.id, source.name, NodeKind.TABLE)) for source in plan.bound.sources
-    ]
-    check_proposal(graph, node, sources)

@@ -1,9 +1,13 @@
-"""What the catalog keeps of a definition: its dependencies, with the columns each is read for."""
+"""What the catalog keeps of a definition: its dependencies, with the columns each is read for, free of circles."""
 
 from __future__ import annotations
 
-from penstock.catalog.model import Dependency, SourceType
+from penstock.catalog.model import Dependency, SourceType, StreamTableMeta
+from penstock.catalog.reader import CatalogReader
 from penstock.compile.bound import BoundQuery
+from penstock.graph.cycles import check_proposal
+from penstock.graph.dag import Node, NodeKind, StreamGraph
+from penstock.names import TableName
 
 
 def dependencies_of(bound: BoundQuery) -> list[Dependency]:
@@ -24,3 +28,11 @@ def dependencies_of(bound: BoundQuery) -> list[Dependency]:
         for view, _ in bound.views
     ]
     return found
+
+
+def check_graph(catalog: CatalogReader, name: TableName, held: StreamTableMeta | None, bound: BoundQuery) -> None:
+    """CycleInGraph if a stream table of that name (`held`, if it exists) could not read what the query reads."""
+    graph = StreamGraph.build(catalog.get_all(), catalog.all_dependencies())
+    node = graph.by_stream_table_id(held.id) if held else Node(f"proposed:{name}", str(name), NodeKind.STREAM_TABLE)
+    sources = [graph.nodes.get(source.id, Node(source.id, source.name, NodeKind.TABLE)) for source in bound.sources]
+    check_proposal(graph, node, sources)

@@ -23,6 +23,7 @@ from datetime import datetime, timedelta
 from penstock.catalog.model import Action, Advance, RefreshMode, RefreshRecord, RefreshStatus, Status, StreamTableMeta
 from penstock.catalog.owner import current_owner
 from penstock.catalog.writer import CatalogWriter
+from penstock.compile.plan import Plan
 from penstock.engine.commit import carry_frontier
 from penstock.engine.commit_record import CommitRecord
 from penstock.engine.definition import Definition
@@ -32,6 +33,7 @@ from penstock.engine.workspace import Workspace
 from penstock.errors import (
     CommitConflict,
     FrontierLost,
+    InternalError,
     PenstockError,
     Retry,
     SourceChanged,
@@ -41,6 +43,7 @@ from penstock.errors import (
 from penstock.names import Frontier, Interval, SourceVersion
 from penstock.refresh.compute import Computed, Work, compute
 from penstock.refresh.decide import Decision, Facts, decide
+from penstock.refresh.define import check_graph, dependencies_of
 from penstock.refresh.lease import HeldLease, hold
 from penstock.refresh.result import Progress, RefreshResult, Report
 from penstock.settings import Settings
@@ -197,6 +200,11 @@ class Refresher:
             except PenstockError as error:
                 self._failed(attempt, pins, error)
                 raise
+            except Exception as error:
+                # A bug; without this its history would say RUNNING until the process ends.
+                bug = InternalError(why=f"{type(error).__name__}: {error}")
+                self._failed(attempt, pins, bug)
+                raise bug from error
         raise AssertionError("unreachable")
 
     def prepared(self, attempt: Attempt, pins: Pins, rebuild: tuple[str, str] | None = None) -> tuple[Work, Decision]:
@@ -226,6 +234,8 @@ class Refresher:
                 )
             else:
                 plan = workspace.plan_anew(definition.query, definition.key)
+                check_graph(self._catalog, meta.name, meta, plan.bound)
+        situation = self._reading(plan, situation, pins)
         decision = decide(
             Facts(
                 mode=meta.refresh_mode,
@@ -255,6 +265,27 @@ class Refresher:
             settings=self._settings,
         )
         return work, decision, situation
+
+    def _reading(self, plan: Plan, situation: Situation, pins: Pins) -> Situation:
+        """The situation over the tables that the query reads now: a redefined view may read others than before."""
+        if {source.id for source in plan.bound.sources} == set(situation.after.sources):
+            return situation
+        versions: dict[str, SourceVersion] = {}
+        change_sets: dict[str, ChangeSet] = {}
+        for source in plan.bound.sources:
+            if source.id in situation.after.sources:
+                versions[source.id] = situation.after.sources[source.id]
+                continue
+            log = self._workspace(situation.definition).logs.at(source.path)
+            version = pins.versions[source.id] if source.id in pins.versions else log.latest_version()
+            change_sets[source.id] = change = classify(log, version, version)
+            versions[source.id] = SourceVersion(version, change.end.committed_at)
+        return replace(
+            situation,
+            after=Frontier(versions, situation.after.data_timestamp),
+            paths={source.id: source.path for source in plan.bound.sources},
+            change_sets={**situation.change_sets, **change_sets},
+        )
 
     def _attempt(
         self, attempt: Attempt, pins: Pins, held: HeldLease, report: Report | None, rebuild: tuple[str, str] | None
@@ -292,8 +323,6 @@ class Refresher:
         return result
 
     def _redefine(self, meta: StreamTableMeta, storage: Storage, definition: Definition, work: Work) -> None:
-        from penstock.refresh.define import dependencies_of
-
         storage.set_configuration(work.configuration(definition))
         self._catalog.update_definition(
             meta.id,
