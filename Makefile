@@ -63,6 +63,7 @@ golden: $(VENV) $(JARS) ## Rewrite the golden files; read the diff before you co
 .PHONY: docs
 docs: $(VENV) ## Write the generated pages, then build the documentation into site/
 	@PYTHONPATH=docs $(BIN)/python -m generate
+	@# The variable silences a notice of the theme's authors, which would stand in every log.
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
 .PHONY: operators
