@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from penstock.compile.stored import CHANGED, MINUS, OP, PLUS, Store, StoredColumn, Summary, collected_leaf, stored_leaf
 from penstock.names import WEIGHT, quote
-from penstock.operators.consolidate import consolidate, group_by_bits
+from penstock.operators.consolidate import consolidate, group_by_bits, kept_by_bits
 from penstock.operators.delta_query import DeltaQuery, Moment, Step
 from penstock.operators.expression import Attribute
 from penstock.operators.operator import Operator
@@ -53,7 +53,7 @@ class BagStore(Store):
         stored = stored_leaf(query, self)
         values, weight = self._value_list(), quote(WEIGHT)
         sql = (
-            f"SELECT {values}, sum({weight}) AS {weight} FROM (\n"
+            f"SELECT {kept_by_bits(self._typed())}, sum({weight}) AS {weight} FROM (\n"
             f"  SELECT {values}, {weight} FROM {quote(fresh)}\n  UNION ALL\n"
             f"  SELECT {values}, -{weight} FROM {quote(stored)})"
             f"{group_by_bits(self._typed())} HAVING sum({weight}) <> 0"
@@ -76,17 +76,32 @@ class BagStore(Store):
         )
         summed = query.relation(
             "summed",
-            f"SELECT {values}, sum({weight}) AS {weight}, sum(`__ps_was`) AS `__ps_was` FROM {quote(together)}"
+            f"SELECT {kept_by_bits(self._typed())}, sum({weight}) AS {weight}, sum(`__ps_was`) AS `__ps_was` "
+            f"FROM {quote(together)}"
             f"{group_by_bits(self._typed())}",
             [together],
         )
+        op = quote(OP)
+        # An applier finds rows by equality, for which −0.0 and 0.0 are one value: it is told once to take them away.
+        zeros = [column for column in self._values if column.type in {"FLOAT", "DOUBLE"}]
+        once, first = (self._once(query, summed), " AND `__ps_nth` = 1") if zeros else (summed, "")
         sql = (
-            f"SELECT {values}, {weight}, '!' AS {quote(OP)} FROM {quote(summed)} WHERE {weight} < 0\nUNION ALL\n"
-            f"SELECT {values}, {weight}, 'd' AS {quote(OP)} FROM {quote(summed)} "
-            f"WHERE `__ps_was` > 0 AND {weight} >= 0\nUNION ALL\n"
-            f"SELECT {values}, {weight}, 'i' AS {quote(OP)} FROM {quote(summed)} WHERE {weight} > 0"
+            f"SELECT {values}, {weight}, {op} FROM {quote(once)} CROSS JOIN (VALUES ('!'), ('d'), ('i')) AS o({op})\n"
+            f"WHERE ({op} = '!' AND {weight} < 0) OR ({op} = 'd' AND `__ps_was` > 0 AND {weight} >= 0{first}) "
+            f"OR ({op} = 'i' AND {weight} > 0)"
         )
-        return query.statement("resum", sql, [summed], "new multiplicities of the touched values")
+        return query.statement("resum", sql, [once], "new multiplicities of the touched values")
+
+    def _once(self, query: DeltaQuery, summed: str) -> str:
+        gone = f"(`__ps_was` > 0 AND {quote(WEIGHT)} >= 0)"
+        keys = [
+            quote(column.name)
+            if column.type in {"FLOAT", "DOUBLE"} or not equal_by_text(column.type)
+            else f"CAST({quote(column.name)} AS STRING)"
+            for column in self._values
+        ]
+        nth = f"row_number() OVER (PARTITION BY {', '.join([gone, *keys])} ORDER BY {quote(WEIGHT)})"
+        return query.relation("once", f"SELECT *, {nth} AS `__ps_nth` FROM {quote(summed)}", [summed])
 
     def _counted(self, sql: str) -> str:
         weight = quote(WEIGHT)

@@ -10,6 +10,7 @@ HAVING leaves out stays stored, hidden, so that it can come back. The one row of
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from penstock.compile.folds.choose import argument_of, fold_of
@@ -21,6 +22,8 @@ from penstock.compile.stored import (
     OP,
     PLUS,
     SHOWN,
+    STALE,
+    THERE,
     Store,
     StoredColumn,
     Summary,
@@ -142,39 +145,45 @@ class GroupStore(Store):
             sql += f" GROUP BY {', '.join(expression.render(columns) for expression, _ in self._aggregate.keys)}"
         return query.relation("group", sql, [child])
 
-    def _dressed(self, query: DeltaQuery, grouped: str) -> str:
-        """Group rows as storage rows: what is above the aggregate applied, hidden columns carried along."""
-        carried = [column.name for column in self.columns if column.visible is None and column.name != SHOWN]
-        keys = [f"{attribute.sql} AS {quote(name)}" for name, attribute in self._keys if name in carried]
-        states = [quote(name) for name in carried if not name.startswith(f"{HIDDEN}k")]
-        items = [*(each.sql for each in self._aggregate.columns), *keys, *states, f"TRUE AS {quote(SHOWN)}"]
+    def _dressed(self, query: DeltaQuery, grouped: str, doubtful: str = "", carried: Sequence[str] = ()) -> str:
+        """Group rows as storage rows: what is above the aggregate applied, hidden columns carried along.
+
+        `doubtful` is SQL for rows that must not be shown whatever HAVING says; `carried` are columns of `grouped` that
+        are passed on as they are.
+        """
+        hidden = [column.name for column in self.columns if column.visible is None and column.name != SHOWN]
+        keys = [f"{attribute.sql} AS {quote(name)}" for name, attribute in self._keys if name in hidden]
+        states = [quote(name) for name in hidden if not name.startswith(f"{HIDDEN}k")]
+        along = [quote(name) for name in carried]
+        shown = f"NOT ({doubtful})" if doubtful else "TRUE"
+        items = [*(each.sql for each in self._aggregate.columns), *keys, *states, *along, f"{shown} AS {quote(SHOWN)}"]
         current = query.relation("row", f"SELECT {', '.join(items)} FROM {quote(grouped)}", [grouped])
-        hidden = ", ".join([*(quote(name) for name in carried), quote(SHOWN)])
-        filtered = False
+        kept = [*(quote(name) for name in hidden), *along]
+        guarded = bool(doubtful)
         for operator in reversed(self._above):
             if isinstance(operator, Filter):
-                filtered = True
-                kept = ", ".join([*(each.sql for each in operator.columns), *(quote(name) for name in carried)])
-                shown = f"({quote(SHOWN)} AND coalesce({operator.condition}, FALSE))"
-                sql = f"SELECT {kept}, {shown} AS {quote(SHOWN)} FROM {quote(current)}"
+                guarded = True
+                passed = f"({quote(SHOWN)} AND coalesce({operator.condition}, FALSE)) AS {quote(SHOWN)}"
+                chosen = [*(each.sql for each in operator.columns), *kept, passed]
             else:
                 assert isinstance(operator, Project)
-                items = []
+                chosen = []
                 for expression, attribute in operator.items:
                     text = expression.render(operator.child.by_id)
-                    # An expression over a hidden group is never seen, so it must not raise either.
-                    guard = filtered and expression.attribute is None
-                    items.append(f"{f'CASE WHEN {quote(SHOWN)} THEN {text} END' if guard else text} AS {attribute.sql}")
-                sql = f"SELECT {', '.join([*items, hidden])} FROM {quote(current)}"
-            current = query.relation("row", sql, [current])
-        shown_columns = [
+                    # An expression over a row that is not shown is never seen, so it must not raise either.
+                    guard = guarded and expression.attribute is None
+                    chosen.append(
+                        f"{f'CASE WHEN {quote(SHOWN)} THEN {text} END' if guard else text} AS {attribute.sql}"
+                    )
+                chosen += [*kept, quote(SHOWN)]
+            current = query.relation("row", f"SELECT {', '.join(chosen)} FROM {quote(current)}", [current])
+        visible = [
             f"{attribute.sql} AS {quote(column.name)}"
             for attribute, column in zip(self._visible, self._values, strict=True)
         ]
         rest = [quote(column.name) for column in self.columns if column.visible is None]
-        return query.relation(
-            "stored_row", f"SELECT {', '.join([*shown_columns, *rest])} FROM {quote(current)}", [current]
-        )
+        sql = f"SELECT {', '.join([*visible, *rest, *along])} FROM {quote(current)}"
+        return query.relation("stored_row", sql, [current])
 
     # -- changing
 
@@ -187,9 +196,11 @@ class GroupStore(Store):
         return self._recompute(query, self._aggregate.touched(query, delta))
 
     def _fold(self, query: DeltaQuery, delta: str) -> Step:
+        """One pass: delta per group, joined with its stored row, folded, dressed, compared with what was stored."""
         assert self._folded is not None
         summed = self._summed(query, delta)
         stored = stored_leaf(query, self)
+        old = {column.name: f"{HIDDEN}o{index}" for index, column in enumerate(self.columns)}
         items = [f"d.{attribute.sql}" for _, attribute in self._keys]
         items.append(f"coalesce(o.{quote(COUNT)}, 0) + d.{quote(COUNT)} AS {quote(COUNT)}")
         stale = []
@@ -199,42 +210,55 @@ class GroupStore(Store):
                 items.append(f"CAST({sql} AS {type_}) AS {quote(each.state(suffix))}")
             if (doubt := each.fold.stale(was, came)) is not None:
                 stale.append(f"coalesce({doubt}, FALSE)")
-        items.append(f"{' OR '.join(stale) or 'FALSE'} AS `__ps_stale`")
+        items.append(f"{' OR '.join(stale) or 'FALSE'} AS {quote(STALE)}")
+        items.append(f"o.{quote(COUNT)} IS NOT NULL AS {quote(THERE)}")
+        items += [f"o.{quote(name)} AS {quote(alias)}" for name, alias in old.items()]
         folded = query.relation(
             "folded",
             f"SELECT {', '.join(items)} FROM {quote(summed)} d LEFT JOIN {quote(stored)} o ON {self._match('d', 'o')}",
             [summed, stored],
         )
+        # A stale or emptied group has no final value to compute, and computing it could raise.
+        emptied = f"{quote(COUNT)} <= 0" if self._keys else f"{quote(COUNT)} < 0"
+        doubtful = f"{quote(STALE)} OR {emptied}"
         finals = [attribute.sql for _, attribute in self._keys]
         for each in self._folded:
             value = each.fold.final(each.states_of("f"))
-            # A stale or emptied group has no final value to compute, and computing it could raise.
-            guard = f"CASE WHEN NOT `__ps_stale` AND {quote(COUNT)} >= 0 THEN {value} END"
-            finals.append(f"CAST({guard} AS {each.attribute.type}) AS {each.attribute.sql}")
+            guarded = f"CASE WHEN NOT ({doubtful}) THEN {value} END"
+            finals.append(f"CAST({guarded} AS {each.attribute.type}) AS {each.attribute.sql}")
         states = [quote(each.state(suffix)) for each in self._folded for suffix, _ in each.fold.states]
+        kept = [STALE, THERE, *old.values()]
         valued = query.relation(
             "valued",
-            f"SELECT {', '.join([*finals, quote(COUNT), *states, '`__ps_stale`'])} FROM {quote(folded)} f",
+            f"SELECT {', '.join([*finals, quote(COUNT), *states, *(quote(name) for name in kept)])} "
+            f"FROM {quote(folded)} f",
             [folded],
         )
-        fresh = query.relation(
-            "valued_rows", f"SELECT * FROM {quote(valued)} WHERE NOT `__ps_stale` AND {quote(COUNT)} >= 0", [valued]
+        rows = self._dressed(query, valued, doubtful, kept)
+        sql = self._judged(quote(rows), old)
+        return query.statement("fold", sql, [rows], "stored groups with the delta folded in")
+
+    def _judged(self, rows: str, old: dict[str, str]) -> str:
+        """What to do with each folded row, given the stored row beside it."""
+        there = quote(THERE)
+        gone = f"WHEN {quote(COUNT)} = 0 THEN 'd' " if self._keys else ""
+        op = f"CASE WHEN {quote(COUNT)} < 0 THEN '!' {gone}WHEN {quote(STALE)} THEN '?' ELSE 'u' END"
+        judged = f"SELECT *, {op} AS {quote(OP)} FROM {rows}"
+        unchanged, looks_same = (
+            " AND ".join(same(quote(column.name), quote(old[column.name]), column.type) for column in columns) or "TRUE"
+            for columns in (self.columns, self._values)
         )
-        rows = self._dressed(query, fresh)
-        # Stale groups are not among the touched ones here: their stored rows stay until the recomputation has spoken.
-        changed = self._compared(query, fresh, rows, stored, emptied=f"n.{quote(COUNT)} = 0" if self._keys else "FALSE")
-        broken = (
-            f"SELECT {self._placeholders('v')}, CASE WHEN v.{quote(COUNT)} < 0 THEN '!' ELSE '?' END AS {quote(OP)}, "
-            f"0L AS {quote(PLUS)}, 0L AS {quote(MINUS)} FROM {quote(valued)} v WHERE v.{quote(COUNT)} < 0 "
-            f"OR (v.`__ps_stale`{f' AND v.{quote(COUNT)} > 0' if self._keys else ''})"
+        shown_now, shown_then = (quote(SHOWN), quote(old[SHOWN])) if self.has_hidden_rows else ("TRUE", "TRUE")
+        now = f"({quote(OP)} = 'u' AND {shown_now})"
+        then = f"({quote(OP)} IN ('u', 'd') AND {there} AND {shown_then})"
+        steady = f"({now} AND {then} AND {looks_same})"
+        return (
+            f"SELECT {self._list()}, {quote(OP)}, "
+            f"CASE WHEN {now} AND NOT {steady} THEN 1L ELSE 0L END AS {quote(PLUS)}, "
+            f"CASE WHEN {then} AND NOT {steady} THEN 1L ELSE 0L END AS {quote(MINUS)}\n"
+            f"FROM ({judged})\nWHERE {quote(OP)} IN ('!', '?') OR ({quote(OP)} = 'd' AND {there}) "
+            f"OR ({quote(OP)} = 'u' AND NOT ({there} AND {unchanged}))"
         )
-        gone = (
-            f"SELECT {self._placeholders('v')}, 'd' AS {quote(OP)}, 0L AS {quote(PLUS)}, "
-            f"{self._shown_count('o')} AS {quote(MINUS)} FROM {quote(valued)} v JOIN {quote(stored)} o "
-            f"ON {self._match('v', 'o')} WHERE v.`__ps_stale` AND v.{quote(COUNT)} = 0"
-        )
-        sql = f"{changed}\nUNION ALL\n{broken}" + (f"\nUNION ALL\n{gone}" if self._keys and stale else "")
-        return query.statement("fold", sql, [fresh, rows, stored, valued], "stored groups with the delta folded in")
 
     def _summed(self, query: DeltaQuery, delta: str) -> str:
         """The delta of every component per touched group."""
@@ -283,7 +307,7 @@ class GroupStore(Store):
         else:
             child = self._aggregate.narrowed(query, Moment.AFTER, touched, collected)
         rows = self._dressed(query, self._grouped(query, child))
-        sql = self._compared(query, touched, rows, stored, emptied="FALSE")
+        sql = self._compared(query, touched, rows, stored)
         uses = [rows, stored, *([touched] if touched else [])]
         return query.statement("recompute", sql, uses, "touched groups computed anew")
 
@@ -291,30 +315,30 @@ class GroupStore(Store):
         stored = stored_leaf(query, self)
         if not self._keys:
             return query.statement(
-                "diff", self._compared(query, None, fresh, stored, "FALSE"), [fresh, stored], "recomputed row"
+                "diff", self._compared(query, None, fresh, stored), [fresh, stored], "recomputed row"
             )
         keys = ", ".join(f"{quote(name)} AS {attribute.sql}" for name, attribute in self._keys)
         every = query.relation(
             "keys", f"SELECT {keys} FROM {quote(fresh)} UNION SELECT {keys} FROM {quote(stored)}", [fresh, stored]
         )
-        sql = self._compared(query, every, fresh, stored, emptied="FALSE")
+        sql = self._compared(query, every, fresh, stored)
         return query.statement("diff", sql, [every, fresh, stored], "recomputed groups against stored groups")
 
-    def _compared(self, query: DeltaQuery, touched: str | None, rows: str, stored: str, emptied: str) -> str:
-        """Rows to write for touched keys: `rows` are their new storage rows, missing or `emptied` means gone."""
+    def _compared(self, query: DeltaQuery, touched: str | None, rows: str, stored: str) -> str:
+        """Rows to write for touched keys: `rows` are their new storage rows; one that is missing is gone."""
         if touched is None or not self._keys:
             present = "TRUE"
-            source = f"{quote(rows)} n LEFT JOIN (SELECT *, TRUE AS `__ps_there` FROM {quote(stored)}) o ON TRUE"
+            source = f"{quote(rows)} n LEFT JOIN (SELECT *, TRUE AS {quote(THERE)} FROM {quote(stored)}) o ON TRUE"
         else:
             new = " AND ".join(f"(t.{attribute.sql} <=> n.{quote(name)})" for name, attribute in self._keys)
             old = " AND ".join(f"(t.{attribute.sql} <=> o.{quote(name)})" for name, attribute in self._keys)
             source = (
-                f"{quote(touched)} t LEFT JOIN (SELECT *, TRUE AS `__ps_there` FROM {quote(rows)}) n ON {new} "
-                f"LEFT JOIN (SELECT *, TRUE AS `__ps_there` FROM {quote(stored)}) o ON {old}"
+                f"{quote(touched)} t LEFT JOIN (SELECT *, TRUE AS {quote(THERE)} FROM {quote(rows)}) n ON {new} "
+                f"LEFT JOIN (SELECT *, TRUE AS {quote(THERE)} FROM {quote(stored)}) o ON {old}"
             )
-            present = "n.`__ps_there`"
-        alive = f"coalesce({present} AND NOT ({emptied}), FALSE)"
-        was = "coalesce(o.`__ps_there`, FALSE)"
+            present = f"n.{quote(THERE)}"
+        alive = f"coalesce({present}, FALSE)"
+        was = f"coalesce(o.{quote(THERE)}, FALSE)"
         pick = ", ".join(
             f"CASE WHEN {alive} THEN n.{quote(column.name)} ELSE o.{quote(column.name)} END AS {quote(column.name)}"
             for column in self.columns
@@ -341,19 +365,6 @@ class GroupStore(Store):
             f"CASE WHEN {then} AND NOT {steady} THEN 1L ELSE 0L END AS {quote(MINUS)}\n"
             f"FROM {source}\nWHERE ({alive} AND NOT ({was} AND {unchanged})) OR (NOT {alive} AND {was})"
         )
-
-    def _placeholders(self, alias: str) -> str:
-        """A storage row that only carries its key."""
-        keys = {name: attribute for name, attribute in self._keys}
-        return ", ".join(
-            f"{alias}.{keys[column.name].sql} AS {quote(column.name)}"
-            if column.name in keys
-            else f"CAST(NULL AS {column.type}) AS {quote(column.name)}"
-            for column in self.columns
-        )
-
-    def _shown_count(self, alias: str) -> str:
-        return f"CASE WHEN {alias}.{quote(SHOWN)} THEN 1L ELSE 0L END" if self.has_hidden_rows else "1L"
 
     def _match(self, touched: str, stored: str) -> str:
         return (

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from penstock.compile.stored import CHANGED, MINUS, OP, PLUS, Store, StoredColumn, Summary, collected_leaf, stored_leaf
 from penstock.names import WEIGHT, quote
-from penstock.operators.consolidate import consolidate, group_by_bits
+from penstock.operators.consolidate import consolidate, group_by_bits, kept_by_bits
 from penstock.operators.delta_query import DeltaQuery, Moment, Step
 from penstock.operators.expression import Attribute
 from penstock.operators.operator import Operator
@@ -75,7 +75,7 @@ class KeyedStore(Store):
         typed = [(quote(column.name), column.type) for column in self.columns]
         total = query.relation(
             "total",
-            f"SELECT {columns}, sum({weight}) AS {weight}, sum(`__ps_was`) AS `__ps_was` FROM (\n"
+            f"SELECT {kept_by_bits(typed)}, sum({weight}) AS {weight}, sum(`__ps_was`) AS `__ps_was` FROM (\n"
             f"  SELECT {columns}, {weight}, CAST(0 AS BIGINT) AS `__ps_was` FROM ({delta})\n  UNION ALL\n"
             f"  SELECT {columns}, CAST(1 AS BIGINT), CAST(1 AS BIGINT) FROM {quote(held)}){group_by_bits(typed)}",
             [held, *uses],

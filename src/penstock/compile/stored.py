@@ -28,6 +28,8 @@ MINUS = "__ps_minus"
 """How many visible rows this change takes away."""
 SHOWN = "__ps_shown"
 COUNT = "__ps_count"
+STALE = "__ps_stale"
+THERE = "__ps_there"
 
 _FORBIDDEN = set(" ,;{}()\n\t=`")
 """Characters that Delta refuses in a column name, and the backtick, on which its MERGE fails."""

@@ -70,10 +70,13 @@ class Program:
     stored: tuple[DeltaLog, int] | None
     on_driver: bool = True
     """False if rows are expected to be too many for the driver."""
+    partitions: str = "4"
+    """Shuffle partitions of work that is not small."""
     results: dict[str, Rows] = field(default_factory=dict)
 
     def run(self, step: Step) -> Rows:
         """Run a statement and keep its rows under the step's name."""
+        self._tune()
         frame = self.frame(step)
         if self.on_driver:
             rows = Rows(frame.schema, frame.toArrow())
@@ -83,6 +86,12 @@ class Program:
             rows = Rows(frame.schema, cached)
         self.results[step.name] = rows
         return rows
+
+    def _tune(self) -> None:
+        """Settings for the expected size: a small delta is done before adaptive execution has made up its mind."""
+        small = self.on_driver and self.change_sets != {}
+        self.spark.conf.set("spark.sql.adaptive.enabled", str(not small).lower())
+        self.spark.conf.set("spark.sql.shuffle.partitions", "1" if small else self.partitions)
 
     def frame(self, step: Step) -> DataFrame:
         """The statement as a DataFrame over bound leaves, not run yet."""

@@ -79,6 +79,7 @@ class Work:
             change_sets=self.change_sets,
             stored=(workspace.logs.at(self.storage.path), self.pin.version),
             on_driver=on_driver,
+            partitions=str(self.settings.shuffle_partitions),
         )
 
     def configuration(self, definition: Definition) -> dict[str, str]:
