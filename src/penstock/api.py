@@ -230,7 +230,7 @@ class StreamTables:
 
     def _pass_through(self, statement: PassThrough) -> DataFrame:
         frame = self.spark.sql(statement.sql)
-        if statement.kind != "query" and registry.is_forgetful(self.spark):
+        if statement.kind in {"ddl", "other"} and registry.is_forgetful(self.spark):
             self._remember()
         return frame
 
@@ -378,7 +378,7 @@ class StreamTables:
     def explain(self, name_or_query: str) -> Explanation:
         """How a stream table is maintained, or how a query would be."""
         text = name_or_query.strip()
-        if " " not in text and "\n" not in text:
+        if not text.upper().startswith(("SELECT", "WITH", "FROM", "VALUES", "TABLE ", "(")):
             return explain_table(self._warehouse, self._find(text))
         spark = self.spark
         return explain_query(self._warehouse, text, result_settings(spark), registry.current_schema(spark))
