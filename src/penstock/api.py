@@ -37,7 +37,7 @@ from penstock.monitor.info import info
 from penstock.monitor.picture import GraphPicture, picture
 from penstock.monitor.status import StatusRow, status
 from penstock.names import Frontier, TableName
-from penstock.refresh.alter import alter, redefine, show_definition, status_of
+from penstock.refresh.alter import alter, redefine, restore_definition, show_definition, status_of
 from penstock.refresh.audit import AuditReport, audit
 from penstock.refresh.create import make, mode_of, propose
 from penstock.refresh.drop import drop
@@ -147,8 +147,8 @@ class StreamTables:
         tables = [each for each in known if each.kind != "VIEW"]
         registry.restore(spark, tables)
         for meta in catalog.get_all():
-            if registry.kind_of(spark, meta.name) is None and Path(meta.path).is_dir():
-                show_definition(self._warehouse, meta)
+            if registry.kind_of(spark, meta.name) is None:
+                restore_definition(self._warehouse, meta)
         registry.restore(spark, known)
 
     def close(self) -> None:

@@ -70,6 +70,15 @@ def register_view(spark: SparkSession, definition: Definition, path: str) -> Non
     spark.sql(f"CREATE OR REPLACE VIEW {name.sql} AS {view_query(definition, f'delta.{quote(path)}')}")
 
 
+def restore_view(spark: SparkSession, definition: Definition, path: str) -> bool:
+    """Create the stream table's view if its storage has the columns; False if it does not."""
+    try:
+        register_view(spark, definition, path)
+    except PySparkException:
+        return False
+    return True
+
+
 def drop_view(spark: SparkSession, name: TableName) -> None:
     """Drop the stream table's view, if it is there."""
     spark.sql(f"DROP VIEW IF EXISTS {name.sql}")

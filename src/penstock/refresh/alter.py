@@ -7,9 +7,9 @@ from datetime import timedelta
 
 from penstock.catalog.model import UNSET, RefreshMode, Status, StreamTableMeta, UnsetType
 from penstock.engine.definition import Definition
-from penstock.engine.registry import register_view
+from penstock.engine.registry import register_view, restore_view
 from penstock.engine.storage import DEFINITION_KEY, Storage, key_configuration
-from penstock.errors import InvalidMode, NotIncremental
+from penstock.errors import InvalidMode, NotIncremental, PenstockError
 from penstock.refresh.create import Proposal
 from penstock.refresh.define import dependencies_of
 from penstock.refresh.warehouse import Warehouse
@@ -86,6 +86,17 @@ def redefine(warehouse: Warehouse, meta: StreamTableMeta, proposal: Proposal) ->
 def show_definition(warehouse: Warehouse, meta: StreamTableMeta) -> None:
     """Bring the view into line with the stored definition."""
     register_view(warehouse.spark, warehouse.definition(meta), meta.path)
+
+
+def restore_definition(warehouse: Warehouse, meta: StreamTableMeta) -> None:
+    """The view in a new process. A storage that is gone or half rebuilt must not keep the others from being opened:
+    the next refresh of that one table says what is wrong, or finishes the rebuild and brings the view back.
+    """
+    try:
+        definition = warehouse.definition(meta)
+    except (PenstockError, KeyError, ValueError):
+        return
+    restore_view(warehouse.spark, definition, meta.path)
 
 
 def _check_incremental(warehouse: Warehouse, definition: Definition) -> None:

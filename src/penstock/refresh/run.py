@@ -35,9 +35,9 @@ from penstock.errors import (
     FrontierLost,
     InternalError,
     PenstockError,
+    QueryInvalid,
     Retry,
     SourceChanged,
-    SourceMissing,
     StateDamaged,
 )
 from penstock.names import Frontier, Interval, SourceVersion
@@ -153,7 +153,7 @@ class Refresher:
                 pin = storage.pin()
                 definition = Definition.from_json(storage.configuration[DEFINITION_KEY])
             with attempt.timed("classify"):
-                situation = self._classify(meta, definition, pin, pins, look_at_views=False)
+                situation = self._classify(meta, definition, pin, pins)
         except PenstockError:
             return None
         if (
@@ -221,7 +221,7 @@ class Refresher:
             pin = storage.pin()
             definition = Definition.from_json(storage.configuration[DEFINITION_KEY])
         with attempt.timed("classify"):
-            situation = self._classify(meta, definition, pin, pins, look_at_views=True)
+            situation = self._classify(meta, definition, pin, pins)
         rebuild = rebuild or situation.rebuild
         workspace = self._workspace(definition)
         with attempt.timed("compile"):
@@ -455,9 +455,7 @@ class Refresher:
             applier=computed.applier if computed else None,
         )
 
-    def _classify(
-        self, meta: StreamTableMeta, definition: Definition, pin: Pin, pins: Pins, look_at_views: bool
-    ) -> Situation:
+    def _classify(self, meta: StreamTableMeta, definition: Definition, pin: Pin, pins: Pins) -> Situation:
         workspace = self._workspace(definition)
         before = _stored_frontier(meta, pin)
         paths = definition.sources
@@ -485,19 +483,22 @@ class Refresher:
                 rebuild = ("FRONTIER_LOST", lost.text)
                 change = classify(log, after, after)
             if change.end.table_id != source:
-                rebuild = rebuild or ("SOURCE_CHANGED", f"{path} was dropped and created again")
+                fate = "replaced" if change.drift.replaced else "dropped and created again"
+                rebuild = rebuild or ("SOURCE_CHANGED", f"{path} was {fate}")
             elif change.schema_change is not None:
                 verdict = classify_drift(change.drift, used.get(source, ()) or change.end.schema.names)
                 if isinstance(verdict, Broken):
-                    raise SourceMissing(source=path, why=verdict.reason)
+                    raise QueryInvalid(
+                        why=f"{verdict.reason} in {path}",
+                        fix="Bring the column back, or give it another query: ALTER STREAM TABLE … AS …",
+                    )
                 if isinstance(verdict, Rebuild):
                     rebuild = rebuild or ("SOURCE_CHANGED", verdict.reason)
             change_sets[source] = change
             versions[change.end.table_id] = SourceVersion(change.after, change.end.committed_at)
-        if look_at_views:
-            for view, held in definition.views.items():
-                if workspace.view_hash(view) != held:
-                    rebuild = rebuild or ("VIEW_CHANGED", f"view {view} was redefined")
+        for view, held in definition.views.items():
+            if workspace.view_hash(view) != held:
+                rebuild = rebuild or ("VIEW_CHANGED", f"view {view} was redefined")
         return Situation(definition, before, Frontier(versions, pins.data_timestamp), paths, change_sets, rebuild)
 
     def _failed(self, attempt: Attempt, pins: Pins, error: PenstockError) -> None:
