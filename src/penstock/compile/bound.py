@@ -95,7 +95,8 @@ class BoundQuery:
     views: tuple[tuple[str, str], ...]
     """Views inlined, each with its text, so that a changed view is noticed."""
     tree: Bound | Refused
-    reads_clock: bool
+    restless: bool
+    """The result can change although no source moved: it reads the clock, chance, or something other than Delta."""
 
 
 class Analyzer(Protocol):

@@ -58,6 +58,13 @@ _REFUSED_JOINS = {
     "LeftSemi": "SEMI_JOIN",
     "LeftAnti": "SEMI_JOIN",
 }
+_OTHER_SOURCES = {
+    "DataSourceV2Relation",
+    "DataSourceV2ScanRelation",
+    "HiveTableRelation",
+    "LogicalRDD",
+    "InMemoryRelation",
+}
 _TRANSPARENT = {"SubqueryAlias", "ResolvedHint", "UnresolvedHint"}
 
 
@@ -110,7 +117,7 @@ class _Binding:
         self._next = 0
 
     def query(self, plan: Any) -> BoundQuery:
-        sources, views = self._sources(plan)
+        sources, views, others = self._sources(plan)
         output = self._catalyst.items(plan.output())
         tree: Bound | Refused
         try:
@@ -126,7 +133,7 @@ class _Binding:
             columns_used=self._columns_used(tree),
             views=tuple(sorted(views.items())),
             tree=tree,
-            reads_clock=self._catalyst.contains(plan, "CURRENT_LIKE"),
+            restless=others or self._catalyst.contains(plan, "CURRENT_LIKE") or not plan.deterministic(),
         )
 
     def _admit(self, plan: Any) -> None:
@@ -135,9 +142,11 @@ class _Binding:
         if not plan.deterministic():
             raise _Refusal("NON_DETERMINISTIC", "rand, uuid, input_file_name or the like")
 
-    def _sources(self, plan: Any) -> tuple[list[Source], dict[str, str]]:
+    def _sources(self, plan: Any) -> tuple[list[Source], dict[str, str], bool]:
+        """Delta tables and views anywhere in the plan, and whether it reads anything else."""
         found: dict[str, Source] = {}
         views: dict[str, str] = {}
+        others: list[str] = []
 
         def look(node: Any) -> None:
             kind = str(node.getClass().getSimpleName())
@@ -148,14 +157,17 @@ class _Binding:
                     views[name] = str(text.get()) if text.isDefined() else ""
             elif kind == "LogicalRelation":
                 path = self._catalyst.delta_path(node)
-                if path:
-                    source = self._source_at(path, _relation_name(node, path))
-                    if source is not None:
-                        found.setdefault(source.id, source)
+                source = self._source_at(path, _relation_name(node, path)) if path else None
+                if source is not None:
+                    found.setdefault(source.id, source)
+                else:
+                    others.append(kind)
+            elif kind in _OTHER_SOURCES:
+                others.append(kind)
             return
 
         self._catalyst.rewrite(plan, look)
-        return sorted(found.values(), key=lambda each: each.name), views
+        return sorted(found.values(), key=lambda each: each.name), views, bool(others)
 
     def _columns_used(self, tree: Bound | Refused) -> tuple[tuple[str, tuple[str, ...]], ...]:
         if isinstance(tree, Refused):
@@ -192,13 +204,7 @@ class _Binding:
             return self._union(node)
         if kind in _REFUSED_NODES:
             raise _Refusal(_REFUSED_NODES[kind], _headline(node))
-        if kind in {
-            "DataSourceV2Relation",
-            "DataSourceV2ScanRelation",
-            "HiveTableRelation",
-            "LogicalRDD",
-            "InMemoryRelation",
-        }:
+        if kind in _OTHER_SOURCES:
             raise _Refusal("SOURCE_NOT_DELTA", _headline(node))
         raise _Refusal("UNKNOWN_OPERATOR", _headline(node))
 

@@ -35,7 +35,7 @@ class Definition:
     """Source id → path at the time of definition."""
     views: dict[str, str] = field(default_factory=dict)
     """View → hash of its text."""
-    reads_clock: bool = False
+    restless: bool = False
     compiler: int = 1
     created_at: str = ""
     format: int = FORMAT

@@ -319,7 +319,7 @@ def describe(definition: Definition, plan: Plan) -> Definition:
         has_hidden_rows=plan.store.has_hidden_rows,
         sources={source.id: folder(source.path) for source in plan.bound.sources},
         views={view: text_hash(text) for view, text in plan.bound.views},
-        reads_clock=plan.bound.reads_clock,
+        restless=plan.bound.restless,
         compiler=COMPILER,
     )
 

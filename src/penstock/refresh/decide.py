@@ -22,7 +22,8 @@ class Facts:
     rebuild: tuple[str, str] | None
     """Reason code and text, if the stored rows cannot be built upon."""
     data_changed: bool
-    reads_clock: bool
+    restless: bool
+    """The result can change although no source moved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ def decide(facts: Facts) -> Decision:
         return Decision(Action.FULL, "FIRST_FILL", "first fill")
     if facts.rebuild is not None:
         return Decision(Action.REINITIALIZE, *facts.rebuild)
-    if not facts.data_changed and not facts.reads_clock:
+    if not facts.data_changed and not facts.restless:
         return Decision(Action.NO_DATA)
     if facts.mode is RefreshMode.FULL:
         return Decision(Action.FULL, "AS_ASKED", "refresh mode FULL")

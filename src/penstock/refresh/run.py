@@ -160,7 +160,7 @@ class Refresher:
             situation.rebuild is not None
             or situation.data_changed
             or situation.before is None
-            or definition.reads_clock
+            or definition.restless
             or pin.damaged
             or _overdue(pin, situation)
         ):
@@ -246,7 +246,7 @@ class Refresher:
                 else None,
                 rebuild=rebuild,
                 data_changed=situation.data_changed,
-                reads_clock=plan.bound.reads_clock,
+                restless=plan.bound.restless,
             )
         )
         work = Work(
