@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -117,6 +118,7 @@ class StreamTables:
         except OSError as error:
             raise WarehouseUnusable(path=root, why=error.strerror or error, fix="Choose another folder.") from error
         held = settings if isinstance(settings, Settings) else Settings.load(root, **dict(settings or {}))
+        logging.getLogger("penstock").setLevel(held.log_level.upper())
         if catalog is not None and "://" in catalog:
             raise WarehouseUnusable(
                 path=catalog, why="only SQLite catalogs are supported yet", fix="Give a path to a SQLite file."
@@ -141,6 +143,7 @@ class StreamTables:
         """Make this process know what the warehouse holds."""
         spark, catalog = self.spark, self._warehouse.catalog
         catalog.close_orphans(now=self._warehouse.now())
+        catalog.prune_history(timedelta(days=self.settings.history_keep_days), now=self._warehouse.now())
         if not registry.is_forgetful(spark):
             return
         known = catalog.known_tables()

@@ -26,7 +26,7 @@ from penstock.compile.bound import (
 )
 from penstock.compile.reasons import REASONS
 from penstock.engine.bind_expression import ExpressionPrinter, RefusedExpression
-from penstock.engine.catalyst import Catalyst
+from penstock.engine.catalyst import Catalyst, unlogged
 from penstock.errors import QueryInvalid
 from penstock.operators.expression import AggregateCall, Attribute, Expression
 from penstock.operators.source import Source
@@ -91,6 +91,10 @@ class SparkAnalyzer:
 
     def bind(self, query: str) -> BoundQuery:
         """Analyse a query without running it; QueryInvalid if Spark refuses it."""
+        with unlogged():
+            return self._bound(query)
+
+    def _bound(self, query: str) -> BoundQuery:
         try:
             plan = self._catalyst.analyzed(self._spark.sql(query))
         except ParseException as error:

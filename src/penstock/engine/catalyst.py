@@ -5,11 +5,24 @@ Everything here speaks py4j, so that nothing else has to.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import DataFrame, SparkSession
+
+
+@contextmanager
+def unlogged() -> Iterator[None]:
+    """PySpark logs every error it raises, stack and all, on the terminal; ours are told to people in other words."""
+    logger = logging.getLogger("SQLQueryContextLogger")
+    was, logger.disabled = logger.disabled, True
+    try:
+        yield
+    finally:
+        logger.disabled = was
 
 
 class _Partial:

@@ -12,6 +12,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from penstock.engine.bind import first_lines
+from penstock.engine.catalyst import unlogged
 from penstock.engine.scan import lost_file
 from penstock.errors import FrontierLost, QueryFailed
 
@@ -20,7 +21,8 @@ from penstock.errors import FrontierLost, QueryFailed
 def data_errors(name: str) -> Iterator[None]:
     """FrontierLost for a missing file, QueryFailed for anything that Spark raised over data."""
     try:
-        yield
+        with unlogged():
+            yield
     except (PySparkException, Py4JError) as error:
         gone = lost_file(error)
         if gone is not None:

@@ -4,7 +4,7 @@
 
 Only the groups that a change row belongs to can differ, so both ends are computed for those alone. This needs calls
 whose value can be reproduced from the rows alone. An aggregate at the top of a query has stored rows to lean on, and
-rules of its own: `compile/fold_groups.py` and `compile/recompute_groups.py`. DISTINCT is an aggregate without calls.
+rules of its own: `compile/store_groups.py`. DISTINCT is an aggregate without calls.
 """
 
 from __future__ import annotations

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from penstock.catalog.model import Action, StreamTableMeta
 from penstock.engine.change_rows import overlaid
 from penstock.refresh.compute import compute
-from penstock.refresh.run import Attempt, Pins
+from penstock.refresh.run import Attempt
+from penstock.refresh.survey import Pins
 from penstock.refresh.warehouse import Warehouse
 
 if TYPE_CHECKING:

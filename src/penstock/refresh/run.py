@@ -13,9 +13,10 @@ before the commit can be repeated; everything after it can be rebuilt from it.
 
 from __future__ import annotations
 
+import logging
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -35,7 +36,6 @@ from penstock.errors import (
     FrontierLost,
     InternalError,
     PenstockError,
-    QueryInvalid,
     Retry,
     SourceChanged,
     StateDamaged,
@@ -46,22 +46,16 @@ from penstock.refresh.decide import Decision, Facts, decide
 from penstock.refresh.define import check_graph, dependencies_of
 from penstock.refresh.lease import HeldLease, hold
 from penstock.refresh.result import Progress, RefreshResult, Report
+from penstock.refresh.survey import Pins, Situation, survey
 from penstock.settings import Settings
-from penstock.sources.delta import Broken, Rebuild, classify_drift
 
 CARRY_AFTER = timedelta(hours=42)
 """A quarter of Delta's default retention of a week: then a frontier that only the catalog holds goes into a commit."""
 
+_log = logging.getLogger("penstock.refresh")
+
 PATIENCE = timedelta(minutes=10)
 """How long a refresh waits for another worker on the same table."""
-
-
-@dataclass(frozen=True)
-class Pins:
-    """One version vector for a whole refresh: source id → version, and the moment it stands for."""
-
-    versions: Mapping[str, int]
-    data_timestamp: datetime
 
 
 @dataclass
@@ -84,28 +78,6 @@ class Attempt:
     @property
     def seconds(self) -> float:
         return time.perf_counter() - self.started
-
-
-@dataclass(frozen=True)
-class Situation:
-    """What classification found: where the stored rows stand and how far the sources moved."""
-
-    definition: Definition
-    before: Frontier | None
-    after: Frontier
-    paths: Mapping[str, str]
-    """Source id → folder."""
-    change_sets: Mapping[str, ChangeSet]
-    rebuild: tuple[str, str] | None
-
-    @property
-    def data_changed(self) -> bool:
-        return any(change.data_changed for change in self.change_sets.values())
-
-    @property
-    def schemas(self) -> object:
-        """Whatever a compiled plan depends on besides the definition."""
-        return tuple((source, change.end.schema.json()) for source, change in sorted(self.change_sets.items()))
 
 
 class Refresher:
@@ -153,7 +125,7 @@ class Refresher:
                 pin = storage.pin()
                 definition = Definition.from_json(storage.configuration[DEFINITION_KEY])
             with attempt.timed("classify"):
-                situation = self._classify(meta, definition, pin, pins)
+                situation = self._survey(meta, definition, pin, pins)
         except PenstockError:
             return None
         if (
@@ -221,7 +193,7 @@ class Refresher:
             pin = storage.pin()
             definition = Definition.from_json(storage.configuration[DEFINITION_KEY])
         with attempt.timed("classify"):
-            situation = self._classify(meta, definition, pin, pins)
+            situation = self._survey(meta, definition, pin, pins)
         rebuild = rebuild or situation.rebuild
         workspace = self._workspace(definition)
         with attempt.timed("compile"):
@@ -397,6 +369,18 @@ class Refresher:
                 reason=decision.reason,
             )
         result = self._result(attempt, decision, situation.after, shown, computed)
+        level = logging.WARNING if decision.action is Action.REINITIALIZE else logging.INFO
+        _log.log(
+            level,
+            "%s %s +%d -%d in %.3f s%s",
+            result.name,
+            result.action.value,
+            result.rows_inserted,
+            result.rows_deleted,
+            result.seconds,
+            f" ({_reason(decision)})" if decision.reason_code else "",
+            extra={"stream_table": result.name, "refresh_id": attempt.refresh_id, "event": "refreshed"},
+        )
         record = self._record(attempt, decision.action, situation, RefreshStatus.COMPLETED)
         self._catalog.finish_refresh(
             replace(
@@ -455,57 +439,21 @@ class Refresher:
             applier=computed.applier if computed else None,
         )
 
-    def _classify(self, meta: StreamTableMeta, definition: Definition, pin: Pin, pins: Pins) -> Situation:
-        workspace = self._workspace(definition)
-        before = _stored_frontier(meta, pin)
-        paths = definition.sources
-        change_sets: dict[str, ChangeSet] = {}
-        versions: dict[str, SourceVersion] = {}
-        rebuild: tuple[str, str] | None = None
-        if meta.needs_reinit:
-            rebuild = ("ON_REQUEST", meta.reinit_reason or "a rebuild was asked for")
-        if pin.damaged:
-            rebuild = ("FOREIGN_WRITE", pin.damaged)
-        if pin.record is not None and pin.record.definition_hash != definition.hash:
-            rebuild = rebuild or ("DEFINITION_CHANGED", "the definition changed since the last refresh")
+    def _survey(self, meta: StreamTableMeta, definition: Definition, pin: Pin, pins: Pins) -> Situation:
         used = {each.source_id: each.columns_used for each in self._catalog.dependencies_of(meta.id)}
-        for source, path in paths.items():
-            log = workspace.logs.at(path)
-            try:
-                after = pins.versions[source] if source in pins.versions else log.latest_version()
-                start = before.version(source) if before is not None and source in before.sources else after
-                try:
-                    change = classify(log, min(start, after) if start <= after else start, after, source)
-                except ValueError:
-                    rebuild = ("SOURCE_CHANGED", f"{path} went back from version {start} to {after}")
-                    change = classify(log, after, after)
-            except FrontierLost as lost:
-                rebuild = ("FRONTIER_LOST", lost.text)
-                change = classify(log, after, after)
-            if change.end.table_id != source:
-                fate = "replaced" if change.drift.replaced else "dropped and created again"
-                rebuild = rebuild or ("SOURCE_CHANGED", f"{path} was {fate}")
-            elif change.schema_change is not None:
-                verdict = classify_drift(change.drift, used.get(source, ()) or change.end.schema.names)
-                if isinstance(verdict, Broken):
-                    raise QueryInvalid(
-                        why=f"{verdict.reason} in {path}",
-                        fix="Bring the column back, or give it another query: ALTER STREAM TABLE … AS …",
-                    )
-                if isinstance(verdict, Rebuild):
-                    rebuild = rebuild or ("SOURCE_CHANGED", verdict.reason)
-            change_sets[source] = change
-            versions[change.end.table_id] = SourceVersion(change.after, change.end.committed_at)
-        for view, held in definition.views.items():
-            if workspace.view_hash(view) != held:
-                rebuild = rebuild or ("VIEW_CHANGED", f"view {view} was redefined")
-        return Situation(definition, before, Frontier(versions, pins.data_timestamp), paths, change_sets, rebuild)
+        return survey(meta, definition, pin, pins, self._workspace(definition), used)
 
     def _failed(self, attempt: Attempt, pins: Pins, error: PenstockError) -> None:
         now = self._now()
         meta = attempt.meta
         countable = not isinstance(error, CommitConflict) and error.retry is not Retry.BACKOFF
         count = self._catalog.record_failure(meta.id, str(error), now=now, countable=countable)
+        _log.warning(
+            "%s failed: %s",
+            meta.name,
+            error.text,
+            extra={"stream_table": str(meta.name), "refresh_id": attempt.refresh_id, "event": "refresh_failed"},
+        )
         if error.retry in {Retry.NEVER, Retry.BUG}:
             self._catalog.update_status(meta.id, Status.ERROR, now=now)
         elif count >= self._settings.max_consecutive_errors:
@@ -525,17 +473,6 @@ class Refresher:
                 owner=current_owner(),
             )
         )
-
-
-def _stored_frontier(meta: StreamTableMeta, pin: Pin) -> Frontier | None:
-    """Where the stored rows stand: the newest commit's word, unless the catalog has moved on from that very commit."""
-    if pin.record is None:
-        return None
-    stored = pin.record.frontier
-    later = meta.frontier
-    if later is not None and meta.frontier_version == pin.record_version and stored <= later:
-        return later
-    return stored
 
 
 def _overdue(pin: Pin, situation: Situation) -> bool:

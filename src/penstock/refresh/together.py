@@ -7,7 +7,7 @@ its version. A suspended or failed upstream leaves its consumers where they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 
@@ -19,7 +19,8 @@ from penstock.errors import PenstockError, SourceMissing
 from penstock.graph.dag import StreamGraph
 from penstock.graph.order import order_refreshes
 from penstock.refresh.result import RefreshResult, Report
-from penstock.refresh.run import Pins, Refresher
+from penstock.refresh.run import Refresher
+from penstock.refresh.survey import Pins
 
 
 def refresh_together(
@@ -56,6 +57,7 @@ def refresh_together(
                 continue
     results: list[RefreshResult] = []
     blocked: set[str] = set()
+    shown: dict[str, dict[str, int]] = {}
     for node in order_refreshes(graph, due):
         meta = tables[node.key]
         held_up = [key for key in graph.upstream(node.key) if key in blocked]
@@ -63,10 +65,17 @@ def refresh_together(
         if held_up or (meta.status in {Status.SUSPENDED, Status.ERROR} and not asked_for):
             blocked.add(node.key)
             if held_up:
-                results.append(_skipped(catalog, meta, [str(tables[key].name) for key in held_up], stamp))
+                why = f"waiting for {', '.join(sorted(str(tables[key].name) for key in held_up))}"
+                results.append(_skipped(catalog, meta, "UPSTREAM_BLOCKED", why, stamp))
+            continue
+        agreed = _agreed([shown[key] for key in graph.sources[node.key] if key in shown])
+        if agreed is None:
+            blocked.add(node.key)
+            why = "its upstreams show different versions of one table; another worker is ahead of this refresh"
+            results.append(_skipped(catalog, meta, "INCONSISTENT_PINS", why, stamp))
             continue
         try:
-            result = refresher.refresh(meta, Pins(dict(versions), stamp), report)
+            result = refresher.refresh(meta, Pins({**versions, **agreed}, stamp), report)
         except PenstockError:
             if not isolate:
                 raise
@@ -77,15 +86,27 @@ def refresh_together(
         )
         if result.version is not None:
             versions[node.key] = result.version
+        read = result.frontier.sources if result.frontier is not None else {}
+        bases = {source: held.version for source, held in read.items() if source not in tables}
+        shown[node.key] = {**agreed, **bases}
     return results
+
+
+def _agreed(vectors: Iterable[Mapping[str, int]]) -> dict[str, int] | None:
+    """The base table versions that the upstreams show; None if two of them disagree on one."""
+    agreed: dict[str, int] = {}
+    for vector in vectors:
+        for source, version in vector.items():
+            if agreed.setdefault(source, version) != version:
+                return None
+    return agreed
 
 
 def _feeds(graph: StreamGraph, result: RefreshResult, key: str, tables: dict[str, StreamTableMeta]) -> bool:
     return any(str(tables[each].name) == result.name for each in graph.upstream(key) if each in tables)
 
 
-def _skipped(catalog: CatalogWriter, meta: StreamTableMeta, upstream: list[str], stamp: datetime) -> RefreshResult:
-    why = f"waiting for {', '.join(sorted(upstream))}"
+def _skipped(catalog: CatalogWriter, meta: StreamTableMeta, code: str, why: str, stamp: datetime) -> RefreshResult:
     catalog.record_refresh(
         RefreshRecord(
             refresh_id=f"skip-{meta.id}-{stamp.timestamp():.6f}",
@@ -96,14 +117,14 @@ def _skipped(catalog: CatalogWriter, meta: StreamTableMeta, upstream: list[str],
             started_at=stamp,
             ended_at=stamp,
             data_timestamp=meta.data_timestamp or stamp,
-            reason=f"UPSTREAM_BLOCKED: {why}",
+            reason=f"{code}: {why}",
             owner=current_owner(),
         )
     )
     return RefreshResult(
         name=str(meta.name),
         action=Action.SKIP,
-        reason_code="UPSTREAM_BLOCKED",
+        reason_code=code,
         reason=why,
         rows_inserted=0,
         rows_deleted=0,

@@ -1,0 +1,137 @@
+"""Surveying before a refresh: where the stored rows stand, how far the sources moved, what has to be rebuilt.
+
+Reads logs and metadata only; no Spark job. A source is never read at an older version than before: if another worker
+has already gone further than the pins, that version is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from penstock.catalog.model import StreamTableMeta
+from penstock.engine.definition import Definition
+from penstock.engine.delta_log import DeltaLog
+from penstock.engine.interval import ChangeSet, classify
+from penstock.engine.storage import Pin
+from penstock.engine.workspace import Workspace
+from penstock.errors import FrontierLost, QueryInvalid
+from penstock.names import Frontier, SourceVersion
+from penstock.sources.delta import Broken, Rebuild, classify_drift
+
+Reason = tuple[str, str]
+"""Reason code and text."""
+
+
+@dataclass(frozen=True)
+class Pins:
+    """One version vector for a whole refresh: source id → version, and the moment it stands for."""
+
+    versions: Mapping[str, int]
+    data_timestamp: datetime
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What classification found: where the stored rows stand and how far the sources moved."""
+
+    definition: Definition
+    before: Frontier | None
+    after: Frontier
+    paths: Mapping[str, str]
+    """Source id → folder."""
+    change_sets: Mapping[str, ChangeSet]
+    rebuild: tuple[str, str] | None
+
+    @property
+    def data_changed(self) -> bool:
+        return any(change.data_changed for change in self.change_sets.values())
+
+    @property
+    def schemas(self) -> object:
+        """Whatever a compiled plan depends on besides the definition."""
+        return tuple((source, change.end.schema.json()) for source, change in sorted(self.change_sets.items()))
+
+
+def survey(
+    meta: StreamTableMeta,
+    definition: Definition,
+    pin: Pin,
+    pins: Pins,
+    workspace: Workspace,
+    columns_used: Mapping[str, tuple[str, ...]],
+) -> Situation:
+    """What a refresh of the stream table to the pins would find."""
+    before = _stored_frontier(meta, pin)
+    reasons = [_of_the_table(meta, definition, pin)]
+    change_sets: dict[str, ChangeSet] = {}
+    versions: dict[str, SourceVersion] = {}
+    for source, path in definition.sources.items():
+        log = workspace.logs.at(path)
+        change, reason = _change(log, path, source, before, pins)
+        reasons += [reason, _of_the_drift(change, source, path, columns_used.get(source, ()))]
+        change_sets[source] = change
+        versions[change.end.table_id] = SourceVersion(change.after, change.end.committed_at)
+    for view, held in definition.views.items():
+        if workspace.view_hash(view) != held:
+            reasons.append(("VIEW_CHANGED", f"view {view} was redefined"))
+    return Situation(
+        definition=definition,
+        before=before,
+        after=Frontier(versions, pins.data_timestamp),
+        paths=definition.sources,
+        change_sets=change_sets,
+        rebuild=next((reason for reason in reasons if reason is not None), None),
+    )
+
+
+def _of_the_table(meta: StreamTableMeta, definition: Definition, pin: Pin) -> Reason | None:
+    if pin.damaged:
+        return "FOREIGN_WRITE", pin.damaged
+    if meta.needs_reinit:
+        return "ON_REQUEST", meta.reinit_reason or "a rebuild was asked for"
+    if pin.record is not None and pin.record.definition_hash != definition.hash:
+        return "DEFINITION_CHANGED", "the definition changed since the last refresh"
+    return None
+
+
+def _change(
+    log: DeltaLog, path: str, source: str, before: Frontier | None, pins: Pins
+) -> tuple[ChangeSet, Reason | None]:
+    after = pins.versions[source] if source in pins.versions else log.latest_version()
+    start = before.version(source) if before is not None and source in before.sources else after
+    if start > after and log.latest_version() >= start:
+        after = start
+    try:
+        return classify(log, start, after, source), None
+    except FrontierLost as lost:
+        return classify(log, after, after), ("FRONTIER_LOST", lost.text)
+    except ValueError:
+        return classify(log, after, after), ("SOURCE_CHANGED", f"{path} went back from version {start} to {after}")
+
+
+def _of_the_drift(change: ChangeSet, source: str, path: str, used: tuple[str, ...]) -> Reason | None:
+    if change.end.table_id != source:
+        fate = "replaced" if change.drift.replaced else "dropped and created again"
+        return "SOURCE_CHANGED", f"{path} was {fate}"
+    if change.schema_change is None:
+        return None
+    verdict = classify_drift(change.drift, used or change.end.schema.names)
+    if isinstance(verdict, Broken):
+        raise QueryInvalid(
+            why=f"{verdict.reason} in {path}",
+            fix="Bring the column back, or give it another query: ALTER STREAM TABLE … AS …",
+        )
+    return ("SOURCE_CHANGED", verdict.reason) if isinstance(verdict, Rebuild) else None
+
+
+def _stored_frontier(meta: StreamTableMeta, pin: Pin) -> Frontier | None:
+    """Where the stored rows stand: the newest commit's word, unless the catalog has moved on from that very commit."""
+    if pin.record is None:
+        return None
+    stored = pin.record.frontier
+    later = meta.frontier
+    if later is not None and meta.frontier_version == pin.record_version and stored <= later:
+        return later
+    return stored
