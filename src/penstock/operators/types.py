@@ -36,6 +36,10 @@ def binary_collation(type_: str) -> bool:
 
 def same(left: str, right: str, type_: str) -> str:
     """SQL that is true exactly when two values of the type are the same to the bit, NULLs included."""
-    if equal_by_text(type_):
-        return f"(CAST({left} AS STRING) <=> CAST({right} AS STRING))"
-    return f"({left} <=> {right})"
+    if not equal_by_text(type_):
+        return f"({left} <=> {right})"
+    # Text tells −0.0 from 0.0, but not ['a, b'] from ['a', 'b'].
+    text = f"(CAST({left} AS STRING) <=> CAST({right} AS STRING))"
+    if "MAP" in type_:
+        return f"({text} AND (to_json(struct({left})) <=> to_json(struct({right}))))"
+    return f"({text} AND ({left} <=> {right}))"
