@@ -1,0 +1,291 @@
+"""Bound queries made by hand: what the binder would read out of Spark, without a JVM.
+
+Each pairs the text of a query with its bound tree, so that goldens can show the delta SQL and a runner can compare the
+two. All read the tables of `SCHEMA`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.compile.bound import (
+    Bound,
+    BoundAggregate,
+    BoundDistinct,
+    BoundFilter,
+    BoundJoin,
+    BoundProject,
+    BoundQuery,
+    BoundScan,
+    BoundUnion,
+)
+from penstock.compile.plan import Plan, compile_query
+from penstock.operators.expression import AggregateCall, Attribute, Expression
+from penstock.operators.source import Source
+from penstock.testing.strategies import Column, Schema, Table
+
+SCHEMA = Schema(
+    (
+        Table(
+            "t",
+            (Column("k", "INT"), Column("g", "STRING"), Column("v", "INT"), Column("d", "DECIMAL(8,2)")),
+        ),
+        Table("u", (Column("k", "INT"), Column("g", "STRING"), Column("w", "INT"))),
+    )
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A query, its bound tree, and the key declared for it."""
+
+    title: str
+    sql: str
+    bound: BoundQuery
+    key: tuple[str, ...] = ()
+
+    @property
+    def plan(self) -> Plan:
+        return compile_query(self.bound, self.key)
+
+
+class Build:
+    """Numbers attributes as the binder does."""
+
+    def __init__(self) -> None:
+        self._last = 0
+        self.sources: dict[str, Source] = {}
+
+    def attribute(self, name: str, type_: str, nullable: bool = True) -> Attribute:
+        self._last += 1
+        return Attribute(self._last, name, type_, nullable)
+
+    def scan(self, table: str) -> tuple[BoundScan, dict[str, Attribute]]:
+        source = self.sources.setdefault(table, Source(table, f"default.{table}", f"/{table}"))
+        held = {column.name: self.attribute(column.name, column.type) for column in SCHEMA.table(table).columns}
+        return BoundScan(source, tuple(held.items())), held
+
+    def item(self, name: str, expression: Expression) -> tuple[Expression, Attribute]:
+        """A select item; a bare column keeps its attribute."""
+        return expression, self.attribute(name, expression.type, expression.nullable)
+
+    def call(self, function: str, text: str, type_: str, *reads: Attribute, distinct: bool = False):  # type: ignore[no-untyped-def]
+        whole = expression(text, type_, *reads)
+        arguments = tuple(read(each) for each in reads) or (Expression(("1",), "INT", False),)
+        return AggregateCall(function, whole, arguments, distinct, None), self.attribute(function.lower(), type_)
+
+    def query(self, tree: Bound, columns: tuple[Attribute, ...]) -> BoundQuery:
+        return BoundQuery(columns, tuple(self.sources.values()), (), (), tree, False)
+
+
+def expression(text: str, type_: str, *reads: Attribute) -> Expression:
+    """Text with a `{}` for every column."""
+    parts: list[str | int] = []
+    pieces = text.split("{}")
+    for place, piece in enumerate(pieces):
+        parts += [piece] if piece else []
+        parts += [reads[place].id] if place < len(reads) and place < len(pieces) - 1 else []
+    return Expression(tuple(parts), type_, True)
+
+
+def read(attribute: Attribute) -> Expression:
+    return Expression((attribute.id,), attribute.type, attribute.nullable)
+
+
+def same(attribute: Attribute) -> tuple[Expression, Attribute]:
+    return read(attribute), attribute
+
+
+def _filter_and_project() -> Case:
+    build = Build()
+    scan, t = build.scan("t")
+    items = (same(t["k"]), build.item("x", expression("({} + 1)", "INT", t["v"])))
+    tree = BoundProject(BoundFilter(scan, (expression("({} > 2)", "BOOLEAN", t["v"]),)), items)
+    return Case(
+        "filter and project", "SELECT k, v + 1 AS x FROM t WHERE v > 2", build.query(tree, (t["k"], items[1][1]))
+    )
+
+
+def _join(title: str, tables: list[str], on: list[tuple[int, int]], sql: str) -> Case:
+    build = Build()
+    scans = [build.scan(table) for table in tables]
+    tree: Bound = scans[0][0]
+    for place, (left, right) in enumerate(on, 1):
+        equal = expression("({} = {})", "BOOLEAN", scans[left][1]["k"], scans[right][1]["k"])
+        tree = BoundJoin(tree, scans[place][0], (equal,))
+    first, last = scans[0][1]["v"], scans[-1][1]["w" if tables[-1] == "u" else "v"]
+    items = (build.item("x", read(first)), build.item("y", read(last)))
+    return Case(title, sql, build.query(BoundProject(tree, items), (items[0][1], items[1][1])))
+
+
+def _self_join() -> Case:
+    build = Build()
+    (one, a), (two, b) = build.scan("t"), build.scan("t")
+    on = (
+        expression("({} = {})", "BOOLEAN", a["k"], b["k"]),
+        expression("({} < {})", "BOOLEAN", a["v"], b["v"]),
+    )
+    items = (build.item("x", read(a["g"])), build.item("y", read(b["v"])))
+    tree = BoundProject(BoundJoin(one, two, on), items)
+    sql = "SELECT a.g AS x, b.v AS y FROM t AS a JOIN t AS b ON a.k = b.k AND a.v < b.v"
+    return Case("self-join", sql, build.query(tree, (items[0][1], items[1][1])))
+
+
+def _union() -> Case:
+    build = Build()
+    (left, t), (right, u) = build.scan("t"), build.scan("u")
+    output = (build.attribute("k", "INT"), build.attribute("n", "INT"))
+    tree = BoundUnion(
+        (BoundProject(left, (same(t["k"]), same(t["v"]))), BoundProject(right, (same(u["k"]), same(u["w"])))),
+        output,
+        ((t["k"], t["v"]), (u["k"], u["w"])),
+    )
+    return Case("union all", "SELECT k, v AS n FROM t UNION ALL SELECT k, w FROM u", build.query(tree, output))
+
+
+def _groups(title: str, sql: str, calls: list[tuple[str, str, str, str | None]], keyed: bool = True) -> Case:
+    """Calls over t: function class, text, type, argument."""
+    build = Build()
+    scan, t = build.scan("t")
+    made = [build.call(f, text, type_, *([t[name]] if name else [])) for f, text, type_, name in calls]
+    keys = (same(t["g"]),) if keyed else ()
+    items = (*keys, *(build.item(f"c{place}", read(attribute)) for place, (_, attribute) in enumerate(made)))
+    tree = BoundProject(BoundAggregate(scan, keys, tuple(made)), items)
+    return Case(title, sql, build.query(tree, tuple(attribute for _, attribute in items)))
+
+
+def _distinct_count() -> Case:
+    build = Build()
+    scan, t = build.scan("t")
+    call = build.call("Count", "count(DISTINCT {})", "BIGINT", t["v"], distinct=True)
+    items = (same(t["g"]), build.item("n", read(call[1])))
+    tree = BoundProject(BoundAggregate(scan, (same(t["g"]),), (call,)), items)
+    sql = "SELECT g, count(DISTINCT v) AS n FROM t GROUP BY g"
+    return Case("recomputed groups", sql, build.query(tree, (t["g"], items[1][1])))
+
+
+def _having() -> Case:
+    build = Build()
+    scan, t = build.scan("t")
+    call = build.call("Sum", "sum({})", "BIGINT", t["v"])
+    items = (same(t["g"]), build.item("s", read(call[1])))
+    grouped = BoundProject(BoundAggregate(scan, (same(t["g"]),), (call,)), items)
+    tree = BoundFilter(grouped, (expression("({} > 3L)", "BOOLEAN", items[1][1]),))
+    sql = "SELECT g, sum(v) AS s FROM t GROUP BY g HAVING sum(v) > 3"
+    return Case("having", sql, build.query(tree, (t["g"], items[1][1])))
+
+
+def _minimum_over_join() -> Case:
+    build = Build()
+    (left, t), (right, u) = build.scan("t"), build.scan("u")
+    joined = BoundJoin(left, right, (expression("({} = {})", "BOOLEAN", t["k"], u["k"]),))
+    call = build.call("Min", "min({})", "INT", u["w"])
+    items = (same(t["g"]), build.item("m", read(call[1])))
+    tree = BoundProject(BoundAggregate(joined, (same(t["g"]),), (call,)), items)
+    sql = "SELECT t.g, min(u.w) AS m FROM t JOIN u ON t.k = u.k GROUP BY t.g"
+    return Case("minimum over a join", sql, build.query(tree, (t["g"], items[1][1])))
+
+
+def _counted(build: Build) -> tuple[BoundProject, Attribute, Attribute]:
+    scan, t = build.scan("t")
+    call = build.call("Count", "count(1)", "BIGINT")
+    items = (same(t["k"]), build.item("n", read(call[1])))
+    return BoundProject(BoundAggregate(scan, (same(t["k"]),), (call,)), items), t["k"], items[1][1]
+
+
+def _nested() -> Case:
+    build = Build()
+    inner, _, n = _counted(build)
+    call = build.call("Count", "count(1)", "BIGINT")
+    items = (same(n), build.item("ks", read(call[1])))
+    tree = BoundProject(BoundAggregate(inner, (same(n),), (call,)), items)
+    sql = "SELECT n, count(*) AS ks FROM (SELECT k, count(*) AS n FROM t GROUP BY k) AS x GROUP BY n"
+    return Case("aggregate over aggregate", sql, build.query(tree, (n, items[1][1])))
+
+
+def _join_of_aggregates() -> Case:
+    build = Build()
+    inner, k, n = _counted(build)
+    scan, u = build.scan("u")
+    joined = BoundJoin(inner, scan, (expression("({} = {})", "BOOLEAN", k, u["k"]),))
+    items = (same(u["g"]), same(n))
+    sql = "SELECT u.g, x.n FROM (SELECT k, count(*) AS n FROM t GROUP BY k) AS x JOIN u ON x.k = u.k"
+    return Case("join with an aggregate", sql, build.query(BoundProject(joined, items), (u["g"], n)))
+
+
+def _distinct() -> Case:
+    build = Build()
+    scan, t = build.scan("t")
+    tree = BoundDistinct(BoundProject(scan, (same(t["g"]), same(t["k"]))))
+    return Case("distinct", "SELECT DISTINCT g, k FROM t", build.query(tree, (t["g"], t["k"])))
+
+
+def _declared_key() -> Case:
+    build = Build()
+    inner, k, n = _counted(build)
+    sql = "SELECT k, count(*) AS n FROM t GROUP BY k"
+    return Case("declared key", sql, build.query(inner, (k, n)), key=("k",))
+
+
+def failing_pair() -> Case:
+    """Raises for a pair of rows with equal values, which may meet only between the two ends of an interval."""
+    build = Build()
+    (left, t), (right, u) = build.scan("t"), build.scan("u")
+    joined = BoundJoin(left, right, (expression("({} = {})", "BOOLEAN", t["k"], u["k"]),))
+    quotient = "CASE WHEN ({} = {}) THEN raise_error('divided by zero') ELSE {} END"
+    items = (build.item("q", expression(quotient, "INT", t["v"], u["w"], t["v"])),)
+    text = "CASE WHEN t.v = u.w THEN raise_error('divided by zero') ELSE t.v END"
+    sql = f"SELECT {text} AS q FROM t JOIN u ON t.k = u.k"
+    return Case("a pair that raises", sql, build.query(BoundProject(joined, items), (items[0][1],)))
+
+
+FOUR = (
+    "SELECT a.v AS x, d.w AS y FROM t AS a JOIN u AS b ON a.k = b.k JOIN t AS c ON b.k = c.k JOIN u AS d ON a.k = d.k"
+)
+CASES = (
+    _filter_and_project(),
+    _join("inner join", ["t", "u"], [(0, 1)], "SELECT t.v AS x, u.w AS y FROM t JOIN u ON t.k = u.k"),
+    _join("inner join of four", ["t", "u", "t", "u"], [(0, 1), (1, 2), (0, 3)], FOUR),
+    _self_join(),
+    _union(),
+    _groups(
+        "folded groups",
+        "SELECT g, count(*), count(v), sum(v), avg(v), sum(d) FROM t GROUP BY g",
+        [
+            ("Count", "count(1)", "BIGINT", None),
+            ("Count", "count({})", "BIGINT", "v"),
+            ("Sum", "sum({})", "BIGINT", "v"),
+            ("Average", "avg({})", "DOUBLE", "v"),
+            ("Sum", "sum({})", "DECIMAL(18,2)", "d"),
+        ],
+    ),
+    _groups(
+        "folded extremes",
+        "SELECT g, min(v), max(d) FROM t GROUP BY g",
+        [("Min", "min({})", "INT", "v"), ("Max", "max({})", "DECIMAL(8,2)", "d")],
+    ),
+    _groups(
+        "global aggregate",
+        "SELECT count(*), sum(v), max(v) FROM t",
+        [
+            ("Count", "count(1)", "BIGINT", None),
+            ("Sum", "sum({})", "BIGINT", "v"),
+            ("Max", "max({})", "INT", "v"),
+        ],
+        keyed=False,
+    ),
+    _groups(
+        "global aggregate, recomputed",
+        "SELECT median(v) FROM t",
+        [("Median", "median({})", "DOUBLE", "v")],
+        keyed=False,
+    ),
+    _having(),
+    _minimum_over_join(),
+    _distinct_count(),
+    _nested(),
+    _join_of_aggregates(),
+    _distinct(),
+    _declared_key(),
+)
+BY_TITLE = {case.title: case for case in CASES}
