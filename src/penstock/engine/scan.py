@@ -210,10 +210,10 @@ def _part(spark: SparkSession, change_set: ChangeSet, part: Part, fields: Sequen
 def _whole_files(
     spark: SparkSession, change_set: ChangeSet, part: Part, fields: Sequence[StructField]
 ) -> list[DataFrame]:
-    """Added files +1, removed ones −1; a file that was live at `before` is read with the columns of `before`."""
+    """Added files +1, removed ones −1; a file live at `before` is read with the columns and partitions of `before`."""
     start, end = change_set.start, change_set.end
     signed = [(file, 1) for file in part.plus] + [(file, -1) for file in part.minus]
-    if not change_set.drift.added:
+    if not change_set.drift.added and start.partition_columns == end.partition_columns:
         return _pinned(spark, signed, fields, end.schema, end.partition_columns)
     old = [(file, sign) for file, sign in signed if file.key in start.live]
     new = [(file, sign) for file, sign in signed if file.key not in start.live]

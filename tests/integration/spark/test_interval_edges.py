@@ -75,7 +75,12 @@ def test_files_that_vacuum_took_are_named(quick: SparkSession, tmp_path: Path) -
     for way in (Way.FEED, Way.SNAPSHOTS):
         with forced(way):
             found[way] = classify(log, 1, 2)
-    with session_conf(quick, {"spark.databricks.delta.retentionDurationCheck.enabled": "false"}):
+    # VACUUM lists folders in as many tasks as the second setting says; the default is 10,000.
+    at_once = {
+        "spark.databricks.delta.retentionDurationCheck.enabled": "false",
+        "spark.sql.sources.parallelPartitionDiscovery.parallelism": "1",
+    }
+    with session_conf(quick, at_once):
         quick.sql(f"VACUUM {table} RETAIN 0 HOURS")
     for one in found.values():
         with pytest.raises((PySparkException, Py4JError)) as caught:

@@ -19,6 +19,7 @@ FEED = "delta.enableChangeDataFeed"
 def dml(name: str, by: str, feed: bool) -> History:
     """One table through every statement that changes rows, and those that do not."""
     made = f"USING delta {by} LOCATION '{{path}}' TBLPROPERTIES ({FEED}={str(feed).lower()})"
+    otherwise = made.replace(by, "") if by else made.replace("LOCATION", "PARTITIONED BY (p) LOCATION")
     return History(
         name,
         [
@@ -44,7 +45,7 @@ def dml(name: str, by: str, feed: bool) -> History:
             "INSERT INTO {t} VALUES (1, 1, 'again', 1)",
             f"CREATE OR REPLACE TABLE {{t}} (id BIGINT, v INT, s STRING, p INT) {made}",
             "INSERT INTO {t} VALUES (1, 1, 'again', 1)",
-            f"CREATE OR REPLACE TABLE {{t}} {made} AS SELECT 1L AS id, 'text' AS v, 2 AS other, 5 AS p",
+            f"CREATE OR REPLACE TABLE {{t}} {otherwise} AS SELECT 1L AS id, 'text' AS v, 2 AS other, 5 AS p",
             "DELETE FROM {t} WHERE id = 1",
         ],
         ways=ALL_WAYS,
