@@ -240,7 +240,7 @@ class StreamTables:
     def _remember(self) -> None:
         """Note what Spark's catalog holds now, so that the next process finds it."""
         catalog = self._warehouse.catalog
-        ours = {str(meta.name) for meta in catalog.get_all()}
+        ours = {f"{meta.name.schema}.{meta.name.table}" for meta in catalog.get_all()}
         present = {each.name: each for each in registry.registered(self.spark) if each.name not in ours}
         before = {each.name: each for each in catalog.known_tables()}
         for name, table in present.items():

@@ -22,6 +22,7 @@ WEIGHT = "__ps_weight"
 """The multiplicity of a row in a delta, or of a physical row in a stored bag."""
 
 _PART = re.compile(r"`(?:[^`]|``)+`|[^`.\s]+")
+_PLAIN = re.compile(r"[^`.\s]+")
 
 
 def quote(identifier: str) -> str:
@@ -76,7 +77,8 @@ class TableName:
         return cls(schema, table, parts[0]) if len(parts) == 3 else cls(schema, table)
 
     def __str__(self) -> str:
-        return f"{self.schema}.{self.table}"
+        """The name as people write it, odd parts quoted: `parse` reads it back."""
+        return ".".join(part if _PLAIN.fullmatch(part) else quote(part) for part in (self.schema, self.table))
 
     @property
     def sql(self) -> str:

@@ -196,7 +196,7 @@ class KnownTable:
     """Empty for a schema."""
     path: str | None = None
     text: str | None = None
-    """The statement that creates a view."""
+    """The statement that creates a view; of a table, MANAGED if its files go with it."""
     provider: str | None = None
 
     def __post_init__(self) -> None:

@@ -156,7 +156,7 @@ class _Binding:
             kind = str(node.getClass().getSimpleName())
             if kind == "View":
                 name = str(node.desc().identifier().unquotedString())
-                if not node.isTempView() and self._stream_table(name) is None:
+                if not node.isTempView() and self._stream_table(str(node.desc().identifier().quotedString())) is None:
                     text = node.desc().viewText()
                     views[name] = str(text.get()) if text.isDefined() else ""
             elif kind == "LogicalRelation":
@@ -189,7 +189,7 @@ class _Binding:
         if kind in _TRANSPARENT:
             return self._read(node.child())
         if kind == "View":
-            source = self._stream_table(str(node.desc().identifier().unquotedString()))
+            source = self._stream_table(str(node.desc().identifier().quotedString()))
             return self._scan(source, node) if source is not None else self._read(node.child())
         if kind == "LogicalRelation":
             return self._relation(node)

@@ -18,6 +18,9 @@ from penstock.compile.stored import SHOWN
 from penstock.engine.definition import Definition
 from penstock.names import WEIGHT, TableName, quote
 
+MANAGED = "MANAGED"
+"""The note beside a table whose files are deleted when it is dropped."""
+
 
 def is_forgetful(spark: SparkSession) -> bool:
     """True if the session's catalog does not outlive its process."""
@@ -104,6 +107,7 @@ def registered(spark: SparkSession) -> list[KnownTable]:
                         kind=KnownKind.TABLE,
                         path=str(held.storage().locationUri().get().toString()),
                         provider=str(provider.get()) if provider.isDefined() else "delta",
+                        text=MANAGED if held.tableType().name() == MANAGED else None,
                     )
                 )
     return found
@@ -127,6 +131,8 @@ def restore(spark: SparkSession, known: Iterable[KnownTable]) -> list[str]:
                 try:
                     for statement in _statements(each):
                         spark.sql(statement)
+                    if each.kind is KnownKind.TABLE and each.text == MANAGED:
+                        _manage(spark, each)
                 except PySparkException:
                     failed.append(each)
             if len(failed) == len(waiting):
@@ -135,6 +141,16 @@ def restore(spark: SparkSession, known: Iterable[KnownTable]) -> list[str]:
     finally:
         spark.catalog.setCurrentDatabase(was)
     return []
+
+
+def _manage(spark: SparkSession, known: KnownTable) -> None:
+    """Say that a table's files go with it; Delta itself refuses to create such a table where files are."""
+    external = _external(spark)
+    table = external.getTable(known.schema, known.table)
+    jvm: Any = spark._jvm
+    parts = [table.productElement(index) for index in range(table.productArity())]
+    parts[1] = jvm.org.apache.spark.sql.catalyst.catalog.CatalogTableType.MANAGED()
+    external.alterTable(table.copy(*parts))
 
 
 def _statements(known: KnownTable) -> list[str]:

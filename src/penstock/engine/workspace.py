@@ -136,7 +136,7 @@ class Workspace:
         return Source(snapshot.table_id, name, folder(path))
 
     def _stream_table(self, view: str) -> Source | None:
-        return self._by_name(TableName.parse(".".join(quote(part) for part in view.split("."))))
+        return self._by_name(TableName.parse(view))
 
 
 def _as_stored(frame: DataFrame, columns: tuple[tuple[str, str, str], ...], weighted: bool) -> DataFrame:

@@ -70,7 +70,7 @@ def propose(
     check_graph(warehouse.catalog, table, held, plan.bound)
     draft = Definition(
         id=uuid.uuid4().hex,
-        name=f"{table.schema}.{table.table}" if table.catalog == "spark_catalog" else str(table),
+        name=str(table),
         query=text,
         database=database,
         settings=settings,

@@ -13,7 +13,7 @@ from typing import Any
 
 from penstock.catalog.model import KnownKind, KnownTable, RefreshMode, Status, StreamTableMeta
 from penstock.engine.definition import Definition
-from penstock.engine.registry import register_view, restore
+from penstock.engine.registry import MANAGED, register_view, restore
 from penstock.engine.storage import DEFINITION_KEY, Storage
 from penstock.errors import PenstockError
 from penstock.names import TableName
@@ -112,6 +112,8 @@ def _plain_tables(warehouse: Warehouse) -> list[str]:
             kind=KnownKind.TABLE,
             path=str(Path(log.parent).resolve()),
             provider="delta",
+            # It lies where Spark puts tables whose files are its own.
+            text=MANAGED,
         )
         if schema != "default":
             warehouse.catalog.remember_table(KnownTable(schema=schema, kind=KnownKind.SCHEMA))

@@ -36,6 +36,7 @@ from penstock.errors import (
     FrontierLost,
     InternalError,
     PenstockError,
+    QueryInvalid,
     Retry,
     SourceChanged,
     StateDamaged,
@@ -205,7 +206,7 @@ class Refresher:
                     situation.schemas,
                 )
             else:
-                plan = workspace.plan_anew(definition.query, definition.key)
+                plan = _planned_anew(workspace, definition, rebuild[1])
                 check_graph(self._catalog, meta.name, meta, plan.bound)
         situation = self._reading(plan, situation, pins)
         decision = decide(
@@ -473,6 +474,16 @@ class Refresher:
                 owner=current_owner(),
             )
         )
+
+
+def _planned_anew(workspace: Workspace, definition: Definition, because: str) -> Plan:
+    try:
+        return workspace.plan_anew(definition.query, definition.key)
+    except QueryInvalid as invalid:
+        raise QueryInvalid(
+            why=f"{because}\n{invalid.facts['why']}",
+            fix="The stored rows stay. Mend the source, or give another query: ALTER STREAM TABLE … AS …",
+        ) from invalid
 
 
 def _overdue(pin: Pin, situation: Situation) -> bool:

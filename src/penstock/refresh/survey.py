@@ -16,9 +16,9 @@ from penstock.engine.delta_log import DeltaLog
 from penstock.engine.interval import ChangeSet, classify
 from penstock.engine.storage import Pin
 from penstock.engine.workspace import Workspace
-from penstock.errors import FrontierLost, QueryInvalid
+from penstock.errors import FrontierLost
 from penstock.names import Frontier, SourceVersion
-from penstock.sources.delta import Broken, Rebuild, classify_drift
+from penstock.sources.delta import Continue, classify_drift
 
 Reason = tuple[str, str]
 """Reason code and text."""
@@ -118,12 +118,8 @@ def _of_the_drift(change: ChangeSet, source: str, path: str, used: tuple[str, ..
     if change.schema_change is None:
         return None
     verdict = classify_drift(change.drift, used or change.end.schema.names)
-    if isinstance(verdict, Broken):
-        raise QueryInvalid(
-            why=f"{verdict.reason} in {path}",
-            fix="Bring the column back, or give it another query: ALTER STREAM TABLE … AS …",
-        )
-    return ("SOURCE_CHANGED", verdict.reason) if isinstance(verdict, Rebuild) else None
+    # Broken or not, the query has the last word: a star in a subquery may do without the column.
+    return None if isinstance(verdict, Continue) else ("SOURCE_CHANGED", f"{verdict.reason} in {path}")
 
 
 def _stored_frontier(meta: StreamTableMeta, pin: Pin) -> Frontier | None:
