@@ -1,0 +1,260 @@
+"""Worker processes that can be told what to do, and where to stop.
+
+A nursery is a process that starts Spark and does nothing else; each worker is a fork of it. So a worker is a process of
+its own as far as Penstock goes (catalog, leases, logs, delta-rs commits), and killing one costs no JVM start. A worker
+talks over a socket: one JSON document per line each way.
+
+A worker can be given a failpoint: the name of a step, and what to do when it gets there.
+
+    kill    SIGKILL itself
+    stop    say so, then SIGSTOP itself
+    wait    say so, and go on when it is told to
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+STEPS: dict[str, tuple[str, str, str]] = {
+    # name: (module, what is wrapped there, before or after)
+    "lease taken": ("penstock.catalog.sqlite", "SqliteCatalog.acquire_lease", "after"),
+    "started": ("penstock.catalog.sqlite", "SqliteCatalog.start_refresh", "after"),
+    "pinned": ("penstock.refresh.run", "Storage.pin", "after"),
+    "classified": ("penstock.refresh.run", "Refresher._survey", "after"),
+    "decided": ("penstock.refresh.run", "compute", "before"),
+    "computed": ("penstock.refresh.run", "compute", "after"),
+    "redefined": ("penstock.refresh.run", "Refresher._redefine", "after"),
+    "before the write": ("penstock.refresh.compute", "commit", "before"),
+    "written": ("penstock.engine.apply_delta_rs", "apply", "after"),
+    "written by Spark": ("penstock.engine.apply_spark", "apply", "after"),
+    "committed": ("penstock.refresh.compute", "commit", "after"),
+    "before the catalog": ("penstock.catalog.sqlite", "SqliteCatalog.update_after_refresh", "before"),
+    "in the catalog": ("penstock.catalog.sqlite", "SqliteCatalog.update_after_refresh", "after"),
+    "in history": ("penstock.catalog.sqlite", "SqliteCatalog.finish_refresh", "after"),
+    "storage made": ("penstock.refresh.create", "Storage.create", "after"),
+    "catalog row made": ("penstock.catalog.sqlite", "SqliteCatalog.insert", "after"),
+    "view made": ("penstock.refresh.create", "register_view", "after"),
+}
+
+
+class Worker:
+    """A worker process, seen from the test."""
+
+    def __init__(self, pid: int, line: Any) -> None:
+        self.pid = pid
+        self._line = line
+
+    def send(self, do: str, **facts: Any) -> None:
+        self._line.write(json.dumps({"do": do, **facts}) + "\n")
+        self._line.flush()
+
+    def hear(self) -> Any:
+        """The next thing that it says; EOFError if it is dead."""
+        told = self._line.readline()
+        if not told:
+            raise EOFError(f"worker {self.pid} is gone")
+        return json.loads(told)
+
+    def ask(self, do: str, **facts: Any) -> Any:
+        """Tell it to do something and wait for the answer; its errors are assertion errors here."""
+        self.send(do, **facts)
+        answer = self.hear()
+        assert "error" not in answer, answer["error"]
+        return answer["value"]
+
+    def dies(self, do: str, **facts: Any) -> None:
+        """Tell it to do something in which it must be killed."""
+        watch = os.pidfd_open(self.pid)
+        try:
+            self.send(do, **facts)
+            answer = self._line.readline()
+            assert not answer, f"worker {self.pid} was to die, but said {answer}"
+            assert select.select([watch], [], [], 60)[0], f"worker {self.pid} is still there"
+        finally:
+            os.close(watch)
+
+    def end(self) -> None:
+        """Let it end by itself."""
+        watch = os.pidfd_open(self.pid)
+        self._line.close()
+        assert select.select([watch], [], [], 60)[0], f"worker {self.pid} is still there"
+        os.close(watch)
+
+
+class Nursery:
+    """A process with a running Spark that forks workers."""
+
+    def __init__(self, warehouse: Path) -> None:
+        self.warehouse = warehouse
+        environment = {**os.environ, "PENSTOCK_DRIVER_MEMORY": "1g", "PENSTOCK_SHUFFLE_PARTITIONS": "2"}
+        self._process = subprocess.Popen(
+            [sys.executable, __file__, str(warehouse)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment,
+        )
+        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        # A path in the warehouse could be too long for a socket's name: an abstract one is not.
+        self._address = f"\0penstock-workers-{self._process.pid}"
+        self._listener.bind(self._address)
+        self._listener.listen()
+        self._listener.settimeout(300)
+
+    def worker(self, path: Path | None = None, **settings: Any) -> Worker:
+        """A new worker, with the warehouse (or another one) opened."""
+        assert self._process.stdin is not None
+        print(self._address[1:], file=self._process.stdin, flush=True)
+        line = self._listener.accept()[0].makefile("rw")
+        born = Worker(int(line.readline()), line)
+        born.ask("open", settings=settings, path=None if path is None else str(path))
+        return born
+
+    def close(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait(60)
+        self._listener.close()
+
+
+# -- inside the nursery
+
+
+def _nursery(warehouse: Path) -> None:
+    from penstock.engine.session import start_session
+    from penstock.settings import Settings
+
+    spark = start_session(warehouse, Settings.load(warehouse))
+    # Dead workers must be gone at once, not wait as zombies for somebody to ask how they ended.
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    for address in sys.stdin:
+        # Nothing that keeps threads of its own (delta-rs, Arrow) has run in this process, so it can be forked.
+        if os.fork() == 0:
+            line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            line.connect("\0" + address.strip())
+            # A new thread has a connection to the JVM of its own.
+            body = threading.Thread(target=_Body(warehouse, spark, line.makefile("rw")).run)
+            body.start()
+            body.join()
+            os._exit(0)
+    spark.stop()
+
+
+class _Body:
+    def __init__(self, warehouse: Path, spark: Any, line: Any) -> None:
+        self._warehouse = warehouse
+        self._spark = spark
+        self._line = line
+        self._ps: Any = None
+
+    def run(self) -> None:
+        self._say(os.getpid())
+        for asked in iter(self._line.readline, ""):
+            facts = json.loads(asked)
+            try:
+                value = getattr(self, facts.pop("do"))(**facts)
+            except Exception as error:
+                self._say({"error": f"{type(error).__name__}: {error}"})
+            else:
+                self._say({"value": value})
+        if self._ps is not None:
+            self._ps.close()
+
+    def _say(self, value: Any) -> None:
+        self._line.write(json.dumps(value, default=str) + "\n")
+        self._line.flush()
+
+    def open(self, settings: dict[str, Any], path: str | None = None) -> None:
+        import penstock
+
+        self._ps = penstock.open(path or self._warehouse, spark=self._spark.newSession(), settings=settings)
+
+    def forget(self, statements: list[str]) -> None:
+        """Run statements behind Penstock's back."""
+        for statement in statements:
+            self._spark.sql(statement)
+
+    def sql(self, text: str) -> list[list[Any]]:
+        result = self._ps.sql(text)
+        rows = result.collect() if hasattr(result, "collect") else result.rows
+        return [list(row) for row in rows]
+
+    def refresh(self, name: str) -> dict[str, Any]:
+        result: dict[str, Any] = self._ps.refresh(name).to_json()
+        return result
+
+    def exact(self, names: list[str]) -> None:
+        from penstock.testing.oracle import assert_exact
+
+        for name in names:
+            assert_exact(self._ps, name)
+            assert self._ps.audit(name).exact
+
+    def info(self, name: str | None = None) -> Any:
+        return self._ps.info(name)
+
+    def graph(self) -> Any:
+        return self._ps.graph().to_json()
+
+    def history(self, name: str) -> list[dict[str, Any]]:
+        return [
+            {"action": each.action, "status": each.status, "error": each.error_message}
+            for each in self._ps.history(name)
+        ]
+
+    def repair(self) -> list[str]:
+        return list(self._ps.repair().lines)
+
+    def fail(self, step: str, how: str, time: int = 1) -> None:
+        """Do that when the step is reached for the n-th time."""
+        module, path, when = STEPS[step]
+        __import__(module)
+        holder: Any = sys.modules[module]
+        *outer, name = path.split(".")
+        for part in outer:
+            holder = getattr(holder, part)
+        original = getattr(holder, name)
+        own = holder.__dict__.get(name) if isinstance(holder, type) else None
+        here = {"kill": self._kill, "stop": self._stop, "wait": self._wait}[how]
+        left = iter(range(time - 1, -1, -1))
+
+        @wraps(original)
+        def wrapped(*positional: Any, **named: Any) -> Any:
+            last = next(left) == 0
+            if last:
+                setattr(holder, name, own or original)
+            if last and when == "before":
+                here(step)
+            result = original(*positional, **named)
+            if last and when == "after":
+                here(step)
+            return result
+
+        setattr(holder, name, staticmethod(wrapped) if isinstance(own, classmethod) else wrapped)
+
+    def _kill(self, step: str) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def _stop(self, step: str) -> None:
+        self._say({"at": step})
+        os.kill(os.getpid(), signal.SIGSTOP)
+
+    def _wait(self, step: str) -> None:
+        self._say({"at": step})
+        assert json.loads(self._line.readline()) == {"do": "go on"}
+
+
+if __name__ == "__main__":
+    with contextlib.suppress(KeyboardInterrupt):
+        _nursery(Path(sys.argv[1]))
