@@ -67,9 +67,8 @@ def fill(ps: penstock.StreamTables) -> None:
     """Four ordinary Delta tables."""
     ps.sql(
         f"""
-        CREATE TABLE customers AS SELECT id, element_at(array({_strings(REGIONS)}), CAST(pmod(hash(id), 4) AS INT) + 1) AS region
-          FROM range({CUSTOMERS});
-        CREATE TABLE products AS SELECT id, element_at(array({_strings(CATEGORIES)}), CAST(pmod(hash(id), 4) AS INT) + 1) AS category,
+        CREATE TABLE customers AS SELECT id, {_one_of(REGIONS)} AS region FROM range({CUSTOMERS});
+        CREATE TABLE products AS SELECT id, {_one_of(CATEGORIES)} AS category,
           CAST(1 + id % 37 + 0.99 AS DECIMAL(8,2)) AS price FROM range({PRODUCTS});
         CREATE TABLE orders AS SELECT id, pmod(hash(id), {CUSTOMERS}) AS customer_id,
           CASE WHEN id % 20 = 0 THEN 'cancelled' ELSE 'paid' END AS state FROM range({ORDERS});
@@ -184,8 +183,9 @@ def finish(ps: penstock.StreamTables, folder: Path) -> None:
     )
 
 
-def _strings(values: list[str]) -> str:
-    return ", ".join(f"'{value}'" for value in values)
+def _one_of(values: list[str]) -> str:
+    listed = ", ".join(f"'{value}'" for value in values)
+    return f"element_at(array({listed}), CAST(pmod(hash(id), {len(values)}) AS INT) + 1)"
 
 
 def _verdict(exact: bool) -> str:
