@@ -55,12 +55,11 @@ def main() -> int:
     """Run all cells, print the table, keep the results."""
     out = Console(width=120)
     out.print(f"{ROWS:,} orders, {ROWS // 10:,} customers, {REPEATS} interleaved repeats, medians\n")
-    cells = []
     with tempfile.TemporaryDirectory(prefix="penstock-bench-") as folder, penstock.open(folder) as ps:
         _fill(ps)
-        for name, query in QUERIES.items():
-            for changed in (100, ROWS // 100):
-                cells.append(_measure(ps, name, query, changed, out))
+        cells = [
+            _measure(ps, name, query, changed, out) for name, query in QUERIES.items() for changed in (100, ROWS // 100)
+        ]
     table = Table(title="refresh against recompute + overwrite")
     for heading in ("query", "rows", "changed", "refresh s", "recompute s", "faster", "action", "audit"):
         table.add_column(heading, justify="left" if heading in {"query", "action", "audit"} else "right")
