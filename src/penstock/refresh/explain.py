@@ -14,7 +14,7 @@ from penstock.engine.interval import ChangeSet, classify
 from penstock.engine.storage import Storage
 from penstock.errors import FrontierLost
 from penstock.names import WEIGHT, Frontier, SourceVersion, quote
-from penstock.operators.consolidate import group_by_bits
+from penstock.operators.consolidate import group_by_bits, kept_by_bits
 from penstock.operators.delta_query import DeltaQuery, Leaf, LeafKind, Moment
 from penstock.operators.source import Source
 from penstock.refresh.warehouse import Warehouse
@@ -179,8 +179,9 @@ def _leaf_sql(leaf: Leaf, changes: dict[str, ChangeSet], plan: Plan, stored: str
         ]
         rows = "\n  UNION ALL ".join(ends)
     types = {field.name: field.dataType.simpleString().upper() for field in change.end.schema.fields}
-    groups = group_by_bits([(quote(name), types.get(name, "")) for name in columns])
-    return f"SELECT {listed}, sum({weight}) AS {weight} FROM (\n  {rows}\n  ){groups} HAVING sum({weight}) <> 0"
+    typed = [(quote(name), types.get(name, "")) for name in columns]
+    kept, groups = kept_by_bits(typed), group_by_bits(typed)
+    return f"SELECT {kept}, sum({weight}) AS {weight} FROM (\n  {rows}\n  ){groups} HAVING sum({weight}) <> 0"
 
 
 def _rows_at(source: Source, version: int, columns: tuple[str, ...], repeat: bool) -> str:
