@@ -6,6 +6,7 @@ the next refresh fills, or a folder that nobody refers to.
 
 from __future__ import annotations
 
+import re
 import shutil
 import uuid
 from dataclasses import dataclass
@@ -18,12 +19,14 @@ from penstock.engine.registry import current_schema, kind_of, register_view, sch
 from penstock.engine.result_settings import result_settings
 from penstock.engine.schema_text import schema_json
 from penstock.engine.storage import DEFINITION_KEY, ID_KEY, Layout, Storage
-from penstock.errors import InvalidMode, NotIncremental, SchemaNotFound, TableExists
+from penstock.errors import InvalidMode, InvalidName, NotIncremental, SchemaNotFound, TableExists
 from penstock.lang import check_query
 from penstock.names import TableName
 from penstock.refresh.compute import describe
 from penstock.refresh.define import check_graph, dependencies_of
 from penstock.refresh.warehouse import Warehouse
+
+_TABLE = re.compile(r"[A-Za-z0-9_]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,8 @@ def propose(
     spark = warehouse.spark
     database = current_schema(spark)
     table = TableName.parse(name, database)
+    if not _TABLE.fullmatch(table.table):
+        raise InvalidName(name=name, why="Spark takes only letters, digits and _ in the name of a table or view")
     if not schema_exists(spark, table.schema):
         raise SchemaNotFound(schema=table.schema)
     held = warehouse.catalog.find(table)
