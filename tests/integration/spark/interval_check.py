@@ -42,7 +42,13 @@ SMALL = {
     "spark.databricks.delta.snapshotPartitions": "1",
     "spark.databricks.delta.merge.materializeSource": "none",
 }
-"""Settings that only make statements over a handful of rows quicker."""
+"""Settings that only make queries over a handful of rows quicker."""
+WRITING = SMALL | {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.databricks.delta.writeChecksumFile.enabled": "false",
+}
+"""The same for the statements that make a history; what is checked runs with generated code, as it does in use."""
 ALL_WAYS = (Way.COMMITS, Way.ENDS, Way.FEED, Way.SNAPSHOTS)
 
 
@@ -58,6 +64,8 @@ class History:
     ways: tuple[Way, ...] = ()
     """Ways to force on the whole interval, besides the one that is chosen."""
     conf: dict[str, str] = field(default_factory=dict)
+    slow: bool = False
+    """True for a second pairing of what another history has: left to the long run."""
 
     def __str__(self) -> str:
         return self.name
@@ -109,7 +117,7 @@ def run(spark: SparkSession, history: History, path: str) -> Held:
         if os.path.isdir(f"{path}/_delta_log"):
             held[DeltaLog(path).latest_version()] = rows(spark.read.format("delta").load(path))
 
-    with session_conf(spark, SMALL | history.conf):
+    with session_conf(spark, WRITING | history.conf):
         for step in history.steps:
             if isinstance(step, str):
                 spark.sql(step.replace("{t}", table).replace("{path}", path))

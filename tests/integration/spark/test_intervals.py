@@ -36,7 +36,7 @@ def dml(name: str, by: str, feed: bool) -> History:
             "INSERT INTO {t} VALUES (200, 1, 'small', 1)",
             "OPTIMIZE {t} ZORDER BY (id)",
             "INSERT INTO {t} REPLACE WHERE p = 1 SELECT id, id, 'rw', 1 FROM range(3)",
-            "RESTORE TABLE {t} TO VERSION AS OF 4",
+            *(["RESTORE TABLE {t} TO VERSION AS OF 4"] if not by else []),
             "ALTER TABLE {t} SET TBLPROPERTIES ('delta.logRetentionDuration' = 'interval 9 days')",
             "INSERT OVERWRITE {t} SELECT id, id, 'over', id % 2 FROM range(6)",
             "TRUNCATE TABLE {t}",
@@ -73,6 +73,7 @@ def rewriting(name: str, by: str, feed: bool) -> History:
             "INSERT INTO {t} (id, extra) VALUES (301, named_struct('a', 1, 'b', 'q', 'c', 1.5D))",
         ],
         ways=ALL_WAYS,
+        slow=not feed,
     )
 
 
@@ -113,7 +114,10 @@ def types(feed: bool) -> History:
         "DELETE FROM {t} WHERE i64 >= 5",
     ]
     return History(
-        f"every type, feed {feed}", steps if feed else [*steps[:5], steps[-2]], ways=ALL_WAYS if feed else ()
+        f"every type, feed {feed}",
+        steps if feed else [*steps[:5], steps[-2]],
+        ways=ALL_WAYS if feed else (),
+        slow=not feed,
     )
 
 
@@ -219,11 +223,10 @@ def vectors(feed: bool) -> History:
         "WHEN NOT MATCHED THEN INSERT (id, p, v) VALUES (s.id, 0, 0)",
         "INSERT INTO {t} VALUES (1000, 1, 1)",
         "REORG TABLE {t} APPLY (PURGE)",
-        "RESTORE TABLE {t} TO VERSION AS OF 3",
-        "INSERT INTO {t} VALUES (1001, 1, 1)",
+        "DELETE FROM {t} WHERE id % 10 = 4",
     ]
     some = steps if feed else [*steps[:4], *steps[6:8]]
-    return History(f"deletion vectors, feed {feed}", some, fast=not feed, ways=ALL_WAYS if feed else ())
+    return History(f"deletion vectors, feed {feed}", some, fast=not feed, ways=ALL_WAYS if feed else (), slow=not feed)
 
 
 def mapping(mode: str) -> History:
@@ -243,7 +246,11 @@ def mapping(mode: str) -> History:
     ]
     whole = mode == "name"
     return History(
-        f"column mapping by {mode}", steps if whole else steps[:5], fast=False, ways=ALL_WAYS if whole else ()
+        f"column mapping by {mode}",
+        steps if whole else steps[:5],
+        fast=False,
+        ways=ALL_WAYS if whole else (),
+        slow=not whole,
     )
 
 
@@ -346,6 +353,7 @@ def delta_rs(feed: bool, partitioned: bool) -> History:
             f"TBLPROPERTIES ({FEED}={str(feed).lower()})",
             write,
         ],
+        slow=partitioned,
     )
 
 
@@ -371,7 +379,9 @@ HISTORIES = [
 ]
 
 
-@pytest.mark.parametrize("history", HISTORIES, ids=str)
+@pytest.mark.parametrize(
+    "history", [pytest.param(one, id=one.name, marks=[pytest.mark.slow] if one.slow else []) for one in HISTORIES]
+)
 def test_changes_are_the_difference_of_snapshots(spark: SparkSession, tmp_path: Path, history: History) -> None:
     path = str(tmp_path / history.folder)
     held = run(spark, history, path)
