@@ -5,10 +5,10 @@ from datetime import datetime
 
 import pyarrow as pa
 import pytest
-from stored import MAP, SAMPLES, schema, table
 
 from penstock.engine.storage_schema import arrow_schema, conform, holds, nullable, same_columns
 from penstock.errors import InternalError
+from stored import MAP, SAMPLES, schema, table
 
 
 def one(kind: pa.DataType) -> pa.Schema:
