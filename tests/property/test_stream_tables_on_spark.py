@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 import pytest
 
@@ -42,7 +43,7 @@ def ps(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 @pytest.fixture
 def schema(ps: StreamTables, request: pytest.FixtureRequest) -> Schema:
-    made = schema_of_every_type(f"e{abs(hash(request.node.name)) % 10_000}_")
+    made = schema_of_every_type(f"e{crc32(request.node.name.encode()) % 10_000}_")
     for table in made.tables:
         ps.sql(table.ddl)
     return made
