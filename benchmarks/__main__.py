@@ -1,7 +1,8 @@
 """`make bench`: a refresh against a full recompute of the same query, interleaved, in one Spark session.
 
 The peer is what one would write without Penstock: run the query, overwrite the result table. Both sides start from the
-same changed sources; every cell's result is checked by an audit before its figures count.
+same changed sources; every cell's result is checked by an audit before its figures count. Arguments choose queries:
+`python -m benchmarks join "join + aggregate"`. BENCH_ROWS and BENCH_REPEATS change the size.
 """
 
 from __future__ import annotations
@@ -54,11 +55,12 @@ class Cell:
 def main() -> int:
     """Run all cells, print the table, keep the results."""
     out = Console(width=120)
+    chosen = {name: query for name, query in QUERIES.items() if not sys.argv[1:] or name in sys.argv[1:]}
     out.print(f"{ROWS:,} orders, {ROWS // 10:,} customers, {REPEATS} interleaved repeats, medians\n")
     with tempfile.TemporaryDirectory(prefix="penstock-bench-") as folder, penstock.open(folder) as ps:
         _fill(ps)
         cells = [
-            _measure(ps, name, query, changed, out) for name, query in QUERIES.items() for changed in (100, ROWS // 100)
+            _measure(ps, name, query, changed, out) for name, query in chosen.items() for changed in (100, ROWS // 100)
         ]
     table = Table(title="refresh against recompute + overwrite")
     for heading in ("query", "rows", "changed", "refresh s", "recompute s", "faster", "action", "audit"):
