@@ -35,12 +35,12 @@ demo: $(VENV) $(JARS) ## A small shop: orders change, stream tables follow
 .PHONY: test
 test: lint $(JARS) ## Lint, then every test that is not slow
 	@echo "── tests"
-	@$(BIN)/python -m pytest -q -m "not slow"
+	@$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow"
 
 .PHONY: test-all
 test-all: lint $(JARS) ## Lint, then every test
 	@echo "── tests, slow ones too"
-	@$(BIN)/python -m pytest -q
+	@$(BIN)/python -m pytest -q -n 2 --dist loadfile
 
 .PHONY: lint
 lint: $(VENV) ## ruff, mypy, layer rules
