@@ -154,13 +154,19 @@ def _settled(work: Work, decision: Decision, query: DeltaQuery, program: Program
             total = _added(change, total)
         elif store.weighted:
             total = Summary(total.rows, total.operations, total.least_weight, change.inserted, change.deleted)
-    _check(work, program, final, total)
+    return _computed(work, decision, program, final, total, rows_in, plain=finishing is None)
+
+
+def _computed(
+    work: Work, decision: Decision, program: Program, rows: Rows, total: Summary, rows_in: int, plain: bool
+) -> Computed:
+    """A settled change, checked and ready to be committed."""
+    _check(work, program, rows, total)
     if total.rows == 0:
         program.close()
         return Computed(decision, None, 0, 0, rows_in, 0, None, _no_commit)
-    ready = as_change(store, final, plain=finishing is None)
+    ready = as_change(work.plan.store, rows, plain)
     applier = choose_applier(ready, work.settings)
-
     return Computed(
         decision,
         ready,
@@ -242,31 +248,11 @@ def _difference(work: Work, decision: Decision, timed: Timed, tell: Tell) -> Com
         query = DeltaQuery(moved=frozenset())
         leaf = query.leaf(Leaf("__ps_fresh", LeafKind.COLLECTED, tuple(column.name for column in store.columns)))
         rows = program.run(store.difference(query, leaf))
+        total = rows.summary()
         if not store.weighted:
             # A keyed difference is complete; only a bag has multiplicities left to settle.
-            return _settled_keyed(work, decision, program, rows)
-        return _settled(work, decision, query, program, rows, rows.summary().rows)
-
-
-def _settled_keyed(work: Work, decision: Decision, program: Program, rows: Rows) -> Computed:
-    total = rows.summary()
-    _check(work, program, rows, total)
-    if total.rows == 0:
-        program.close()
-        return Computed(decision, None, 0, 0, 0, 0, None, _no_commit)
-    ready = as_change(work.plan.store, rows, plain=False)
-    applier = choose_applier(ready, work.settings)
-
-    return Computed(
-        decision,
-        ready,
-        total.inserted,
-        total.deleted,
-        total.rows,
-        total.rows,
-        applier,
-        _committer(program, ready, applier),
-    )
+            return _computed(work, decision, program, rows, total, total.rows, plain=False)
+        return _settled(work, decision, query, program, rows, total.rows)
 
 
 def _overwrite(work: Work, decision: Decision, timed: Timed, tell: Tell) -> Computed:
