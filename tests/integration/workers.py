@@ -287,7 +287,9 @@ class _Body:
         # Not in the middle of a catalog write: that would hold up every other process, as SQLite has it.
         with self._ps._warehouse.catalog._lock:
             self._say({"at": step})
-            os.kill(os.getpid(), signal.SIGSTOP)
+            # To this thread: sent to the process, the signal is the main thread's to take, and this one would run on
+            # for a moment, out of the lock and into the next write.
+            signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
 
     def _wait(self, step: str) -> None:
         self._say({"at": step})
