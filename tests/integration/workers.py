@@ -107,7 +107,7 @@ class Nursery:
 
     def __init__(self, warehouse: Path) -> None:
         self.warehouse = warehouse
-        environment = {**os.environ, "PENSTOCK_DRIVER_MEMORY": "1g", "PENSTOCK_SHUFFLE_PARTITIONS": "2"}
+        environment = {**os.environ, "PENSTOCK_DRIVER_MEMORY": "2g", "PENSTOCK_SHUFFLE_PARTITIONS": "2"}
         self._process = subprocess.Popen(
             [sys.executable, __file__, str(warehouse)],
             stdin=subprocess.PIPE,
