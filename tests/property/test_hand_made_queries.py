@@ -12,7 +12,7 @@ from penstock.testing.strategies import random_history
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.title)
-@pytest.mark.parametrize("netted", [False, True], ids=["as planned", "netted"])
-def test_every_round_is_exact(case: Case, netted: bool) -> None:
+@pytest.mark.parametrize("way", ["as planned", "netted", "narrowed"])
+def test_every_round_is_exact(case: Case, way: str) -> None:
     history = random_history(Random(case.title), SCHEMA, rounds=20)
-    assert run_history(case.plan, case.sql, history, netted) == 20
+    assert run_history(case.plan, case.sql, history, netted=way == "netted", narrowed=way == "narrowed") == 20

@@ -67,7 +67,7 @@ def _join_without_second_term(patch: Patch) -> None:
             each.delta(query) if place == index else each.at(query, Moment.AFTER)
             for place, each in enumerate(self.inputs)
         ]
-        return self._joined(query, relations, self._outwards(index), delta=index)
+        return self.joined(query, relations, self._outwards(index), delta=index)
 
     patch.setattr(InnerJoin, "delta", delta)
     # The compiler itself refuses a delta that forgets a source; here the checker has to see it alone.
@@ -83,7 +83,7 @@ def _join_with_both_sides_at_the_end(patch: Patch) -> None:
                     changed.delta(query) if place == index else each.at(query, Moment.AFTER)
                     for place, each in enumerate(self.inputs)
                 ]
-                terms.append(self._joined(query, relations, self._outwards(index), delta=index))
+                terms.append(self.joined(query, relations, self._outwards(index), delta=index))
         listed = ", ".join([*(each.sql for each in self.columns), quote(WEIGHT)])
         return query.relation(
             "join", " UNION ALL ".join(f"SELECT {listed} FROM {quote(term)}" for term in terms), terms

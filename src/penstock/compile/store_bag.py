@@ -11,7 +11,7 @@ from __future__ import annotations
 from penstock.compile.stored import CHANGED, MINUS, OP, PLUS, Store, StoredColumn, Summary, collected_leaf, stored_leaf
 from penstock.names import WEIGHT, quote
 from penstock.operators.consolidate import consolidate, group_by_bits, kept_by_bits
-from penstock.operators.delta_query import DeltaQuery, Moment, Step
+from penstock.operators.delta_query import DeltaQuery, Moment, Step, Within
 from penstock.operators.expression import Attribute
 from penstock.operators.operator import Operator
 from penstock.operators.types import equal_by_text
@@ -62,7 +62,7 @@ class BagStore(Store):
 
     def _resummed(self, query: DeltaQuery, changed: str) -> Step:
         """New multiplicities of every value that lost copies; values that only gained are plain additions."""
-        stored = stored_leaf(query, self)
+        stored = stored_leaf(query, self, (Within(name, CHANGED, name) for name in self._value_names))
         values, weight = self._value_list(), quote(WEIGHT)
         match = " AND ".join(
             _equal(f"s.{quote(column.name)}", f"c.{quote(column.name)}", column) for column in self._values

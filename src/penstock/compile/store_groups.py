@@ -32,7 +32,7 @@ from penstock.compile.stored import (
 )
 from penstock.names import HIDDEN, WEIGHT, quote
 from penstock.operators.aggregate import Aggregate
-from penstock.operators.delta_query import DeltaQuery, Moment, Step
+from penstock.operators.delta_query import STORED, DeltaQuery, Moment, Step, Within
 from penstock.operators.expression import Attribute
 from penstock.operators.filter import Filter
 from penstock.operators.operator import Operator
@@ -199,7 +199,10 @@ class GroupStore(Store):
         """One pass: delta per group, joined with its stored row, folded, dressed, compared with what was stored."""
         assert self._folded is not None
         summed = self._summed(query, delta)
-        stored = stored_leaf(query, self)
+        within: tuple[Within, ...] = ()
+        if any((STORED, name) in query.prunable for name, _ in self._keys):
+            summed, within = self._collected(query, summed)
+        stored = stored_leaf(query, self, within)
         old = {column.name: f"{HIDDEN}o{index}" for index, column in enumerate(self.columns)}
         items = [f"d.{attribute.sql}" for _, attribute in self._keys]
         items.append(f"coalesce(o.{quote(COUNT)}, 0) + d.{quote(COUNT)} AS {quote(COUNT)}")
@@ -287,6 +290,17 @@ class GroupStore(Store):
             sql += f" GROUP BY {', '.join(attribute.sql for _, attribute in self._aggregate.keys)}"
         return query.relation("summed", sql, [rows])
 
+    def _collected(self, query: DeltaQuery, summed: str) -> tuple[str, tuple[Within, ...]]:
+        """Compute the delta of the groups first: their stored rows are among many, and it says which are needed."""
+        assert self._folded is not None
+        components = [each.component(suffix) for each in self._folded for suffix, _ in each.fold.delta("x", "w")]
+        held = (*(attribute.column for _, attribute in self._keys), COUNT, *components)
+        listed = ", ".join(map(quote, held))
+        step = query.collect(
+            f"SELECT {listed} FROM {quote(summed)}", [summed], held, "the delta of every touched group"
+        )
+        return step, tuple(Within(name, step, attribute.column) for name, attribute in self._keys)
+
     def finish(self, query: DeltaQuery, change: Summary) -> Step | None:
         if self._folded is None or "?" not in change.operations:
             return None
@@ -301,7 +315,11 @@ class GroupStore(Store):
         self, query: DeltaQuery, touched: str | None, collected: tuple[str, tuple[str, ...]] | None = None
     ) -> Step:
         """The touched groups at the end of the interval, against their stored rows."""
-        stored = stored_leaf(query, self)
+        step, held = collected or (touched, tuple(attribute.column for _, attribute in self._keys))
+        keys = zip(self._keys, held, strict=True)
+        stored = stored_leaf(
+            query, self, (Within(name, step, column) for (name, _), column in keys if step is not None)
+        )
         if touched is None:
             child = self._aggregate.child.at(query, Moment.AFTER)
         else:

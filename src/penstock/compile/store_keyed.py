@@ -10,7 +10,7 @@ from __future__ import annotations
 from penstock.compile.stored import CHANGED, MINUS, OP, PLUS, Store, StoredColumn, Summary, collected_leaf, stored_leaf
 from penstock.names import WEIGHT, quote
 from penstock.operators.consolidate import consolidate, group_by_bits, kept_by_bits
-from penstock.operators.delta_query import DeltaQuery, Moment, Step
+from penstock.operators.delta_query import DeltaQuery, Moment, Step, Within
 from penstock.operators.expression import Attribute
 from penstock.operators.operator import Operator
 
@@ -52,7 +52,7 @@ class KeyedStore(Store):
             return None
         changed = collected_leaf(query, CHANGED, (*(column.name for column in self.columns), WEIGHT))
         keys = query.relation("keys", f"SELECT DISTINCT {self._key_list()} FROM {quote(changed)}", [changed])
-        stored = stored_leaf(query, self)
+        stored = stored_leaf(query, self, (Within(name, CHANGED, name) for name in self.key or ()))
         match = " AND ".join(f"(s.{quote(name)} <=> k.{quote(name)})" for name in self.key or ())
         held = query.relation(
             "held",

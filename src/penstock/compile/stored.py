@@ -10,6 +10,7 @@ whole language between compiler and applier:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -17,9 +18,10 @@ import pyarrow.compute as pc
 
 from penstock.errors import UnstorableColumn
 from penstock.names import HIDDEN, WEIGHT
-from penstock.operators.delta_query import DeltaQuery, Leaf, LeafKind, Moment, Step
+from penstock.operators.delta_query import STORED, DeltaQuery, Leaf, LeafKind, Moment, Step, Within
 from penstock.operators.expression import Attribute
 from penstock.operators.operator import Operator
+from penstock.operators.types import rangeable
 
 OP = "__ps_op"
 PLUS = "__ps_plus"
@@ -112,9 +114,13 @@ class Store(ABC):
 CHANGED = f"{HIDDEN}changed"
 
 
-def stored_leaf(query: DeltaQuery, store: Store) -> str:
-    """The stored rows as a leaf."""
-    return query.leaf(Leaf(f"{HIDDEN}stored", LeafKind.STORED, tuple(column.name for column in store.columns)))
+def stored_leaf(query: DeltaQuery, store: Store, within: Iterable[Within] = ()) -> str:
+    """The stored rows as a leaf; rows outside `within` may be left out."""
+    types = {column.name: column.type for column in store.columns}
+    ranges = tuple(each for each in within if rangeable(types[each.column]))
+    taken = any(leaf.name == STORED and leaf.within != ranges for leaf in query.leaves)
+    name = query.fresh_leaf_name("stored", "within") if taken else STORED
+    return query.leaf(Leaf(name, LeafKind.STORED, tuple(types), within=ranges))
 
 
 def collected_leaf(query: DeltaQuery, name: str, columns: tuple[str, ...]) -> str:

@@ -2,17 +2,20 @@
 
 A relation is one SELECT; equal text gets one name, so that shared parts are written once. A leaf is a relation that the
 engine supplies: a source at one end of the interval, a source's changes, the stored rows, or the rows an earlier step
-collected. A step ends where touched keys are collected; a later step sees them as a leaf.
+collected. A step ends where touched keys are collected; a later step sees them as a leaf. Equal steps run once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Container, Iterable
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from penstock.names import HIDDEN, quote
 from penstock.operators.source import Source
+
+STORED = f"{HIDDEN}stored"
+"""What stands for the stored rows where a source's id is asked for."""
 
 
 class Moment(StrEnum):
@@ -69,10 +72,24 @@ class DeltaQuery:
     moved: frozenset[str]
     netted: bool = False
     """Consolidate after every join, so that no expression sees a row that exists at neither end."""
+    prunable: Container[tuple[str, str]] = frozenset()
+    """(source id, column): knowing values of this column would spare reading a good part of a large source."""
     steps: list[Step] = field(default_factory=list)
     _relations: dict[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
     _names: dict[str, str] = field(default_factory=dict)
     _leaves: dict[str, Leaf] = field(default_factory=dict)
+    _collected: dict[tuple[str, tuple[str, ...]], str] = field(default_factory=dict)
+
+    def copy(self) -> DeltaQuery:
+        """The same program, to be continued apart from this one."""
+        return replace(
+            self,
+            steps=list(self.steps),
+            _relations=dict(self._relations),
+            _names=dict(self._names),
+            _leaves=dict(self._leaves),
+            _collected=dict(self._collected),
+        )
 
     def relation(self, kind: str, sql: str, uses: Iterable[str]) -> str:
         """Name a SELECT; `uses` are the relations it reads."""
@@ -103,9 +120,13 @@ class DeltaQuery:
 
     def collect(self, sql: str, uses: Iterable[str], columns: tuple[str, ...], purpose: str) -> str:
         """End a step: collect the rows of `sql`; returns the name under which later steps read them."""
+        held = self._collected.get((sql, columns))
+        if held is not None:
+            return held
         name = f"{HIDDEN}step_{len(self.steps) + 1}"
         self.steps.append(self.statement(name, sql, uses, purpose))
-        return self.leaf(Leaf(name, LeafKind.COLLECTED, columns))
+        self._collected[sql, columns] = self.leaf(Leaf(name, LeafKind.COLLECTED, columns))
+        return name
 
     def statement(self, name: str, sql: str, uses: Iterable[str], purpose: str) -> Step:
         """A statement with exactly the relations and leaves that `sql` reaches."""

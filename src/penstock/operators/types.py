@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 INTEGERS = {"TINYINT": 3, "SMALLINT": 5, "INT": 10, "BIGINT": 19}
+_RANGEABLE = {*INTEGERS, "DATE", "STRING", "TIMESTAMP", "TIMESTAMP_NTZ"}
 _DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
 _INEXACT = re.compile(r"\b(FLOAT|DOUBLE|MAP|VARIANT|GEOMETRY|GEOGRAPHY)\b")
 
@@ -17,6 +18,16 @@ def decimal(type_: str) -> tuple[int, int] | None:
     """
     found = _DECIMAL.fullmatch(type_)
     return (int(found.group(1)), int(found.group(2))) if found else None
+
+
+def rangeable(type_: str) -> bool:
+    """True if file statistics of the type can be trusted, so that its values can bound what is read.
+
+    >>> rangeable("BIGINT"), rangeable("DECIMAL(15,2)"), rangeable("DOUBLE"), rangeable("STRING COLLATE UTF8_LCASE")
+    (True, True, False, False)
+    """
+    known = decimal(type_)
+    return type_ in _RANGEABLE if known is None else known[0] <= 15
 
 
 def equal_by_text(type_: str) -> bool:

@@ -23,7 +23,7 @@ from penstock.compile.plan import Plan
 from penstock.compile.store_keyed import DOUBLED
 from penstock.compile.stored import CHANGED, MINUS, OP, PLUS, SHOWN, Summary
 from penstock.names import WEIGHT
-from penstock.operators.delta_query import DeltaQuery, Leaf, LeafKind, Moment, Step
+from penstock.operators.delta_query import STORED, DeltaQuery, Leaf, LeafKind, Moment, Step
 from penstock.testing.strategies import Data, History, Row, Schema, Table
 
 Bag = Counter[Row]
@@ -102,8 +102,11 @@ class _Program:
 class DuckDBRunner:
     """One stream table, kept in DuckDB."""
 
-    def __init__(self, plan: Plan, query: str, schema: Schema, netted: bool = False) -> None:
-        """`plan` was compiled from `query`; a source is found by the last part of its name."""
+    def __init__(self, plan: Plan, query: str, schema: Schema, netted: bool = False, narrowed: bool = False) -> None:
+        """`plan` was compiled from `query`; a source is found by the last part of its name.
+
+        With `narrowed`, every source and the stored rows count as worth narrowing.
+        """
         try:
             duckdb = importlib.import_module("duckdb")
         except ModuleNotFoundError as error:
@@ -114,6 +117,12 @@ class DuckDBRunner:
         self._query = to_duckdb(query)
         assert plan.store.root is not None
         self._tables = {source.id: source.name.split(".")[-1].strip("`") for source in plan.store.root.sources}
+        self._prunable = frozenset(
+            [(id_, column.name) for id_, name in self._tables.items() for column in schema.table(name).columns]
+            + [(STORED, column.name) for column in self._store.columns]
+            if narrowed
+            else []
+        )
         self._programs: dict[frozenset[str], _Program] = {}
         self._now: Data = {}
         self._views: dict[str, str] = {}
@@ -158,16 +167,19 @@ class DuckDBRunner:
             return
         program = self._program(ids)
         # A recomputation is written into a copy, so that the cached program stays as it is.
-        query = self._copy(program.query)
+        query = program.query.copy()
         rows = ""
         for step, text in program.steps:
             rows = self._collect(step, text)
         summary = self._summary(rows)
+        done = len(query.steps)
         final = self._store.finish(query, summary)
         inserted, deleted = summary.inserted, summary.deleted
         changes = [rows]
         if final is not None:
             self._run(f'CREATE OR REPLACE TEMP VIEW "{CHANGED}" AS SELECT * FROM "{rows}"')
+            for step in query.steps[done:]:
+                self._collect(step, to_duckdb(step.sql))
             finished = self._collect(final, to_duckdb(final.sql))
             again = self._summary(finished)
             if self._store.finish_replaces:
@@ -214,22 +226,11 @@ class DuckDBRunner:
 
     def _program(self, moved: frozenset[str]) -> _Program:
         if moved not in self._programs:
-            query = DeltaQuery(moved=moved, netted=self._netted)
+            query = DeltaQuery(moved=moved, netted=self._netted, prunable=self._prunable)
             last = self._store.change(query)
             steps = tuple((step, to_duckdb(step.sql)) for step in (*query.steps, last))
             self._programs[moved] = _Program(query, steps)
         return self._programs[moved]
-
-    @staticmethod
-    def _copy(query: DeltaQuery) -> DeltaQuery:
-        return DeltaQuery(
-            query.moved,
-            query.netted,
-            list(query.steps),
-            dict(query._relations),
-            dict(query._names),
-            dict(query._leaves),
-        )
 
     def _collect(self, step: Step, text: str) -> str:
         self._leaves(step)
@@ -248,7 +249,7 @@ class DuckDBRunner:
         if leaf.kind is LeafKind.COLLECTED:
             return ""
         if leaf.kind is LeafKind.STORED:
-            return f"SELECT {columns} FROM stored"
+            return f"SELECT {columns} FROM stored r" + self._where(leaf)
         assert leaf.source is not None
         table = self._tables[leaf.source.id]
         if leaf.kind is LeafKind.CHANGES:
@@ -259,11 +260,15 @@ class DuckDBRunner:
                 f'SELECT {read}, -1 FROM before."{table}") GROUP BY {read} HAVING sum(__ps_one) <> 0'
             )
         assert leaf.moment is not None
+        return f'SELECT {columns} FROM {leaf.moment.value}."{table}" r' + self._where(leaf)
+
+    @staticmethod
+    def _where(leaf: Leaf) -> str:
         where = " AND ".join(
             f'EXISTS (SELECT 1 FROM "{each.step}" c WHERE c."{each.collected}" IS NOT DISTINCT FROM r."{each.column}")'
             for each in leaf.within
         )
-        return f'SELECT {columns} FROM {leaf.moment.value}."{table}" r' + (f" WHERE {where}" if where else "")
+        return f" WHERE {where}" if where else ""
 
     def _summary(self, rows: str) -> Summary:
         held = self._names(rows)
@@ -324,10 +329,16 @@ class DuckDBRunner:
 
 
 def run_history(
-    plan: Plan, query: str, history: History, netted: bool = False, every: int = 1, check_fill: bool = True
+    plan: Plan,
+    query: str,
+    history: History,
+    netted: bool = False,
+    every: int = 1,
+    check_fill: bool = True,
+    narrowed: bool = False,
 ) -> int:
     """Fill, then refresh after every `every` rounds and check; the number of refreshes. Raises Difference."""
-    runner = DuckDBRunner(plan, query, history.schema, netted)
+    runner = DuckDBRunner(plan, query, history.schema, netted, narrowed)
     try:
         runner.fill(history.first)
         if check_fill:

@@ -1,0 +1,158 @@
+"""Narrowing: the keys of a delta bound what is read of the other side of a join.
+
+    ΔL ⋈ R  =  ΔL ⋈ (R ⋉ K)          K = join keys of ΔL
+
+K is collected in a step of its own and goes down into R as key ranges, to the scans, which then skip files. The step
+costs a Spark job, so it is taken only where a range arrives at a column by which a large source can be told apart
+(`DeltaQuery.prunable`). A range only leaves rows out that no key matches; the join itself stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from penstock.names import quote
+from penstock.operators.delta_query import DeltaQuery, Moment
+from penstock.operators.expression import Attribute, Expression
+from penstock.operators.operator import KeyRange, Operator, column_list
+from penstock.operators.types import rangeable
+
+Ranges = tuple[KeyRange, ...]
+
+
+class Equalities:
+    """Which columns a conjunction of conditions makes equal, through others too.
+
+    Only bare columns of one type whose statistics can be trusted count; every other condition is passed over.
+    """
+
+    def __init__(self, conditions: Iterable[Expression], columns: Iterable[Attribute]) -> None:
+        types = {column.id: column.type for column in columns}
+        self._classes: dict[int, set[int]] = {}
+        self._strict: set[int] = set()
+        for condition in conditions:
+            pair = equality(condition)
+            if pair is None:
+                continue
+            left, right, null_safe = pair
+            if not null_safe:
+                self._strict |= {left, right}
+            type_ = types.get(left)
+            if type_ is None or type_ != types.get(right) or not rangeable(type_):
+                continue
+            merged = self._classes.get(left, {left}) | self._classes.get(right, {right})
+            for each in merged:
+                self._classes[each] = merged
+
+    def of(self, attribute: int) -> frozenset[int]:
+        """Every column equal to this one, itself included."""
+        return frozenset(self._classes.get(attribute, {attribute}))
+
+    def never_null(self, attribute: int) -> bool:
+        """True if a row in which this column is NULL meets no other: it is compared by a plain `=`."""
+        return not self._strict.isdisjoint(self.of(attribute))
+
+    def spread(self, within: Ranges) -> Ranges:
+        """The ranges, and the same ranges on every column that must be equal."""
+        spread = dict.fromkeys(within)
+        for each in within:
+            for equal in sorted(self.of(each.attribute)):
+                spread[KeyRange(equal, each.step, each.collected)] = None
+        return tuple(spread)
+
+
+def equality(condition: Expression) -> tuple[int, int, bool] | None:
+    """The two columns that a condition compares, and whether NULL equals NULL; None if it is anything else.
+
+    >>> equality(Expression(("(", 3, " = ", 7, ")"), "BOOLEAN", True))
+    (3, 7, False)
+    >>> equality(Expression(("(", 3, " <=> ", 7, ")"), "BOOLEAN", False))
+    (3, 7, True)
+    >>> equality(Expression(("(", 3, " = (", 7, " + 1))"), "BOOLEAN", True)) is None
+    True
+    """
+    match condition.parts:
+        case ("(", int(left), " = " | " <=> " as sign, int(right), ")") | (
+            int(left),
+            " = " | " <=> " as sign,
+            int(right),
+        ):
+            return left, right, sign == " <=> "
+    return None
+
+
+def narrow(
+    query: DeltaQuery, relation: str, columns: Sequence[Attribute], conditions: Iterable[Expression], other: Operator
+) -> Ranges:
+    """The ranges to read `other` within, if it is only joined with `relation`; () where that would not be worth a step.
+
+    `relation` holds `columns`: a delta, or candidate rows. `conditions` is the join's conjunction. Rows of `other` that
+    equal no row of `relation` may be left out, so this is not for a side whose unmatched rows count.
+    """
+    return narrow_each(query, relation, columns, conditions, [other])[0]
+
+
+def narrow_each(
+    query: DeltaQuery,
+    relation: str,
+    columns: Sequence[Attribute],
+    conditions: Iterable[Expression],
+    others: Sequence[Operator],
+) -> tuple[Ranges, ...]:
+    """`narrow` for several inputs of one inner join, with one step for all of them."""
+    if query.prunable == frozenset():
+        return ((),) * len(others)
+    held = {column.id: column for column in columns}
+    equal = Equalities(conditions, [*columns, *(column for other in others for column in other.columns)])
+    chosen: list[dict[int, int]] = []
+    for other in others:
+        pairs = {}
+        for attribute in other.by_id:
+            keys = sorted(equal.of(attribute) & held.keys())
+            if keys and worth(query, other, attribute):
+                pairs[attribute] = keys[0]
+        chosen.append(pairs)
+    keys = sorted({key for pairs in chosen for key in pairs.values()})
+    if not keys:
+        return ((),) * len(others)
+    step = collect_keys(
+        query, relation, [held[key] for key in keys], [held[key] for key in keys if equal.never_null(key)]
+    )
+    return tuple(
+        tuple(KeyRange(attribute, step, held[key].column) for attribute, key in pairs.items()) for pairs in chosen
+    )
+
+
+def collect_keys(
+    query: DeltaQuery, relation: str, keys: Sequence[Attribute], never_null: Sequence[Attribute] = ()
+) -> str:
+    """Collect the distinct keys of a relation; the same request gets the same step."""
+    where = " AND ".join(f"{key.sql} IS NOT NULL" for key in never_null)
+    sql = f"SELECT DISTINCT {column_list(keys)} FROM {quote(relation)}" + (f" WHERE {where}" if where else "")
+    names = ", ".join(key.name for key in keys)
+    return query.collect(sql, [relation], tuple(key.column for key in keys), f"touched keys, to skip files: {names}")
+
+
+def worth(query: DeltaQuery, operator: Operator, attribute: int) -> bool:
+    """True if a range on this column of the operator lets some scan below skip files."""
+    return any(reached in query.prunable for reached in reaches(query, operator, attribute))
+
+
+def reaches(query: DeltaQuery, operator: Operator, attribute: int) -> frozenset[tuple[str, str]]:
+    """The (source id, column) pairs at which a range on this column would arrive, as the operators pass it on."""
+    trial = DeltaQuery(moved=query.moved)
+    operator.at(trial, Moment.AFTER, (KeyRange(attribute, "", ""),))
+    return frozenset(
+        (leaf.source.id, each.column) for leaf in trial.leaves if leaf.source is not None for each in leaf.within
+    )
+
+
+def reached_rows(query: DeltaQuery, relation: str, columns: Sequence[Attribute], within: Ranges) -> str:
+    """The rows of a relation that lie within all ranges, exactly: a scan leaves out whole files only."""
+    named = {column.id: column for column in columns}
+    listed = column_list(columns, prefix="r.")
+    for each in within:
+        match = f"(k.{quote(each.collected)} <=> r.{named[each.attribute].sql})"
+        sql = f"SELECT {listed} FROM {quote(relation)} r LEFT SEMI JOIN {quote(each.step)} k ON {match}"
+        relation = query.relation("reached", sql, [relation, each.step])
+    return relation
