@@ -75,6 +75,10 @@ operators: $(VENV) $(JARS) ## Write the operator matrix of the documentation, wh
 bench: $(VENV) $(JARS) ## Measure against full recompute and hand-written MERGE; writes benchmarks/results/
 	@$(BIN)/python -m benchmarks
 
+.PHONY: tpch
+tpch: $(VENV) $(JARS) ## The 22 TPC-H queries, kept fresh and compared with Spark; TPCH_SF=0.1 TPCH_ROUNDS=6
+	@$(BIN)/python -m benchmarks.tpch
+
 .PHONY: clean
 clean: ## Remove everything that make made
 	@rm -rf .venv .jars .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist site

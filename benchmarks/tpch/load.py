@@ -1,4 +1,4 @@
-"""The eight Delta tables: change data feed on, several files in the order of their keys, so that files can be skipped."""
+"""The eight Delta tables: change data feed on, laid out in several files in key order, so that files can be skipped."""
 
 from __future__ import annotations
 

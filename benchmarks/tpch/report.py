@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -98,12 +97,7 @@ def text(lines: list[Line]) -> str:
     """The table for a terminal."""
     rows = [HEADINGS, *(line.cells() for line in lines)]
     widths = [max(len(row[place]) for row in rows) for place in range(len(HEADINGS))]
-    told = [
-        "  ".join(
-            cell.ljust(width) if place < 3 else cell.rjust(width) for place, (cell, width) in _placed(row, widths)
-        )
-        for row in rows
-    ]
+    told = ["  ".join(_aligned(row[place], place, width) for place, width in enumerate(widths)) for row in rows]
     return "\n".join([*(line.rstrip() for line in told), "", summary(lines), *_troubles(lines)])
 
 
@@ -147,18 +141,17 @@ def keep(lines: list[Line], scale: float, rounds: int) -> Path:
     return path
 
 
-def _placed(row: tuple[str, ...], widths: list[int]) -> Iterable[tuple[int, tuple[str, int]]]:
-    return enumerate(zip(row, widths, strict=True))
+def _aligned(cell: str, place: int, width: int) -> str:
+    return cell.ljust(width) if place < 3 else cell.rjust(width)
 
 
 def _troubles(lines: list[Line]) -> list[str]:
     told = [f"Q{line.query.number} refused: {line.refused}" for line in lines if line.refused]
     for line in lines:
         for each in line.outcomes:
+            where = f"Q{line.query.number} after {each.after}: {each.action}"
             if not each.exact:
-                told.append(
-                    f"Q{line.query.number} after {each.after}: {each.action}: {each.difference} {each.reason or ''}"
-                )
+                told.append(f"{where}: {each.difference}; {each.reason}")
             elif each.action != "INCREMENTAL" and line.refused is None:
-                told.append(f"Q{line.query.number} after {each.after}: {each.action}: {each.reason}")
+                told.append(f"{where}: {each.reason}")
     return told
