@@ -62,8 +62,6 @@ CASES: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("`FULL JOIN`", "SELECT o.id, c.name FROM orders o FULL JOIN customers c ON o.customer = c.id"),
             ("`LEFT SEMI JOIN`", "SELECT o.id FROM orders o LEFT SEMI JOIN customers c ON o.customer = c.id"),
             ("`LEFT ANTI JOIN`", "SELECT o.id FROM orders o LEFT ANTI JOIN customers c ON o.customer = c.id"),
-            ("`LATERAL` subquery", "SELECT o.id, x.n FROM orders o, LATERAL (SELECT o.id + 1 AS n) x"),
-            ("`explode`", "SELECT id, explode(tags) AS tag FROM orders"),
         ),
     ),
     (
@@ -95,7 +93,6 @@ CASES: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("`HAVING`", "SELECT region, count(*) AS n FROM orders GROUP BY region HAVING count(*) > 1"),
             ("no `GROUP BY`: one row", "SELECT count(*) AS n, sum(amount) AS total FROM orders"),
             ("`DISTINCT`", "SELECT DISTINCT region FROM orders"),
-            ("`UNION`", "SELECT region FROM orders UNION SELECT region FROM refunds"),
             (
                 "aggregate of a join",
                 "SELECT c.name, sum(o.amount) AS total FROM orders o JOIN customers c ON o.customer = c.id GROUP BY "
@@ -129,17 +126,144 @@ CASES: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         ),
     ),
     (
-        "Everything else",
+        "Subqueries",
         (
             ("`EXISTS`", "SELECT id FROM orders o WHERE EXISTS (SELECT 1 FROM refunds r WHERE r.id = o.id)"),
+            ("`NOT EXISTS`", "SELECT id FROM orders o WHERE NOT EXISTS (SELECT 1 FROM refunds r WHERE r.id = o.id)"),
             ("`IN` with a subquery", "SELECT id FROM orders WHERE id IN (SELECT id FROM refunds)"),
+            (
+                "`IN` with several columns",
+                "SELECT id FROM orders WHERE (id, region) IN (SELECT id, region FROM refunds)",
+            ),
             ("`NOT IN` with a subquery", "SELECT id FROM orders WHERE id NOT IN (SELECT id FROM refunds)"),
+            ("`IN` under `OR`", "SELECT id FROM orders WHERE amount > 5 OR id IN (SELECT id FROM refunds)"),
+            (
+                "`EXISTS` as a column",
+                "SELECT id, EXISTS (SELECT 1 FROM refunds r WHERE r.id = o.id) AS e FROM orders o",
+            ),
+            (
+                "`EXISTS` over `GROUP BY` and `HAVING`",
+                "SELECT id FROM customers c WHERE EXISTS (SELECT 1 FROM orders o WHERE o.customer = c.id "
+                "GROUP BY o.customer HAVING sum(o.amount) > 50)",
+            ),
             ("scalar subquery", "SELECT id, (SELECT max(amount) FROM refunds) AS most FROM orders"),
-            ("window functions", "SELECT id, row_number() OVER (PARTITION BY region ORDER BY id) AS n FROM orders"),
-            ("`LIMIT`", "SELECT id FROM orders ORDER BY id LIMIT 10"),
-            ("`OFFSET`", "SELECT id FROM orders ORDER BY id OFFSET 10"),
+            ("scalar subquery in `WHERE`", "SELECT id FROM orders WHERE amount > (SELECT avg(amount) FROM refunds)"),
+            (
+                "scalar subquery in `HAVING`",
+                "SELECT region, sum(amount) AS total FROM orders GROUP BY region "
+                "HAVING sum(amount) > (SELECT sum(amount) FROM refunds)",
+            ),
+            (
+                "correlated scalar subquery",
+                "SELECT id, (SELECT max(amount) FROM refunds r WHERE r.id = o.id) AS most FROM orders o",
+            ),
+            (
+                "correlated scalar subquery that may find two rows: an error then",
+                "SELECT id, (SELECT name FROM customers c WHERE c.id = o.customer) AS name FROM orders o",
+            ),
+            (
+                "subquery in a subquery",
+                "SELECT name FROM customers WHERE id IN (SELECT customer FROM orders o WHERE amount > "
+                "(SELECT sum(amount) FROM refunds r WHERE r.id = o.id))",
+            ),
+            ("`LATERAL` subquery", "SELECT o.id, x.n FROM orders o, LATERAL (SELECT o.id + 1 AS n) x"),
+            (
+                "`LATERAL` aggregate",
+                "SELECT c.id, x.n FROM customers c, LATERAL (SELECT count(*) AS n FROM orders o "
+                "WHERE o.customer = c.id) x",
+            ),
+        ),
+    ),
+    (
+        "Set operations",
+        (
+            ("`UNION`", "SELECT region FROM orders UNION SELECT region FROM refunds"),
             ("`INTERSECT`", "SELECT id FROM orders INTERSECT SELECT id FROM refunds"),
+            ("`INTERSECT ALL`", "SELECT id FROM orders INTERSECT ALL SELECT id FROM refunds"),
             ("`EXCEPT`", "SELECT id FROM orders EXCEPT SELECT id FROM refunds"),
+            ("`EXCEPT ALL`", "SELECT id FROM orders EXCEPT ALL SELECT id FROM refunds"),
+            (
+                "chain",
+                "(SELECT id FROM orders EXCEPT ALL SELECT id FROM refunds) UNION ALL SELECT id FROM customers",
+            ),
+        ),
+    ),
+    (
+        "Windows and limits",
+        (
+            ("`row_number`", "SELECT id, row_number() OVER (PARTITION BY region ORDER BY id) AS n FROM orders"),
+            (
+                "`rank`, `dense_rank`, `percent_rank`, `cume_dist`",
+                "SELECT id, rank() OVER (PARTITION BY region ORDER BY amount) AS r FROM orders",
+            ),
+            (
+                "`lag`, `lead`, `nth_value`, `ntile`",
+                "SELECT id, lag(amount) OVER (PARTITION BY region ORDER BY id) AS before FROM orders",
+            ),
+            (
+                "`ROWS` frame",
+                "SELECT id, sum(amount) OVER (PARTITION BY region ORDER BY id ROWS 2 PRECEDING) AS s FROM orders",
+            ),
+            (
+                "`RANGE` frame",
+                "SELECT id, sum(amount) OVER (PARTITION BY region ORDER BY placed_on RANGE INTERVAL 3 DAYS PRECEDING) "
+                "AS s FROM orders",
+            ),
+            (
+                "two partitionings",
+                "SELECT id, count(*) OVER (PARTITION BY region) AS a, count(*) OVER (PARTITION BY customer) AS b "
+                "FROM orders",
+            ),
+            ("no `PARTITION BY`", "SELECT id, rank() OVER (ORDER BY amount) AS r FROM orders"),
+            (
+                "window over an aggregate",
+                "SELECT region, rank() OVER (ORDER BY sum(amount) DESC) AS r FROM orders GROUP BY region",
+            ),
+            (
+                "first rows of each group",
+                "SELECT id, region FROM (SELECT id, region, row_number() OVER (PARTITION BY region "
+                "ORDER BY amount DESC) AS n FROM orders) WHERE n <= 3",
+            ),
+            (
+                "sum of doubles over a whole partition",
+                "SELECT id, sum(weight) OVER (PARTITION BY region) AS s FROM orders",
+            ),
+            ("`ORDER BY … LIMIT`", "SELECT id, amount FROM orders ORDER BY amount DESC LIMIT 10"),
+            ("`ORDER BY … LIMIT … OFFSET`", "SELECT id FROM orders ORDER BY amount LIMIT 10 OFFSET 5"),
+            (
+                "`LIMIT` over an aggregate",
+                "SELECT region, sum(amount) AS total FROM orders GROUP BY region ORDER BY total DESC LIMIT 3",
+            ),
+            ("`OFFSET` alone", "SELECT id FROM orders ORDER BY id OFFSET 10"),
+            (
+                "`LIMIT` below another operator",
+                "SELECT count(*) AS n FROM (SELECT id FROM orders ORDER BY amount LIMIT 10)",
+            ),
+        ),
+    ),
+    (
+        "Generators and constants",
+        (
+            ("`explode`", "SELECT id, explode(tags) AS tag FROM orders"),
+            ("`LATERAL VIEW OUTER explode`", "SELECT id, tag FROM orders LATERAL VIEW OUTER explode(tags) t AS tag"),
+            ("`posexplode`", "SELECT id, p, tag FROM orders LATERAL VIEW posexplode(tags) t AS p, tag"),
+            ("`inline`", "SELECT id, a, b FROM orders LATERAL VIEW inline(array(struct(id, region))) t AS a, b"),
+            ("`json_tuple`", "SELECT id, a FROM customers LATERAL VIEW json_tuple(name, 'a') t AS a"),
+            ("`stack`", "SELECT id, a FROM customers LATERAL VIEW stack(2, id, rating) t AS a"),
+            (
+                "`VALUES`",
+                "SELECT o.id, v.n FROM orders o JOIN VALUES ('north', 1) AS v(region, n) ON o.region = v.region",
+            ),
+            ("`range`", "SELECT o.id, r.id AS n FROM orders o JOIN range(3) r ON o.customer = r.id"),
+            (
+                "source at a fixed version",
+                "SELECT o.id FROM orders o JOIN customers VERSION AS OF 0 c ON c.id = o.customer",
+            ),
+        ),
+    ),
+    (
+        "Everything else",
+        (
             (
                 "recursive CTE",
                 "WITH RECURSIVE t(n) AS (SELECT min(id) FROM orders UNION ALL SELECT n + 1 FROM t WHERE n < 3) "
@@ -148,7 +272,6 @@ CASES: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("`TABLESAMPLE`", "SELECT id FROM orders TABLESAMPLE (10 PERCENT)"),
             ("clock", "SELECT id FROM orders WHERE placed_on = current_date()"),
             ("random values", "SELECT id, rand() AS r FROM orders"),
-            ("source at a fixed version", "SELECT id FROM orders VERSION AS OF 0"),
             ("source that is not Delta", "SELECT id FROM events"),
             ("no source", "SELECT 1 AS one"),
             ("file metadata", "SELECT id, _metadata.file_name AS file FROM orders"),

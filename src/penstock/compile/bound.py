@@ -8,10 +8,12 @@ recorded trees.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Protocol
 
 from penstock.operators.expression import AggregateCall, Attribute, Expression
 from penstock.operators.source import Source
+from penstock.operators.window import WindowCall
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +40,64 @@ class BoundFilter:
     conditions: tuple[Expression, ...]
 
 
+class JoinKind(StrEnum):
+    """The kinds of join."""
+
+    INNER = "inner"
+    LEFT = "left outer"
+    RIGHT = "right outer"
+    FULL = "full outer"
+    SEMI = "left semi"
+    ANTI = "left anti"
+    EXISTENCE = "existence"
+
+
 @dataclass(frozen=True, slots=True)
 class BoundJoin:
-    """An inner or cross join."""
+    """A join; an existence join adds the column `exists` to the left rows."""
 
     left: Bound
     right: Bound
     conditions: tuple[Expression, ...]
+    kind: JoinKind = JoinKind.INNER
+    exists: Attribute | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BoundGenerate:
+    """A generator applied to every row; `outer` keeps rows of which it makes nothing."""
+
+    child: Bound
+    generator: Expression
+    outer: bool
+    made: tuple[Attribute, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BoundWindow:
+    """Window functions over one partitioning."""
+
+    child: Bound
+    partition: tuple[Expression, ...]
+    calls: tuple[tuple[WindowCall, Attribute], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BoundLimit:
+    """ORDER BY … LIMIT … OFFSET in a total order: (expression, direction) pairs."""
+
+    child: Bound
+    order: tuple[tuple[Expression, str], ...]
+    limit: int | None
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class BoundConstant:
+    """Rows that no table feeds: SQL text, and the name that each column has in it."""
+
+    relation: str
+    columns: tuple[tuple[str, Attribute], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +134,19 @@ class Refused:
     fix: str
 
 
-Bound = BoundScan | BoundProject | BoundFilter | BoundJoin | BoundAggregate | BoundDistinct | BoundUnion
+Bound = (
+    BoundScan
+    | BoundConstant
+    | BoundProject
+    | BoundFilter
+    | BoundJoin
+    | BoundAggregate
+    | BoundDistinct
+    | BoundUnion
+    | BoundGenerate
+    | BoundWindow
+    | BoundLimit
+)
 
 
 @dataclass(frozen=True, slots=True)

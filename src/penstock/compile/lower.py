@@ -1,24 +1,38 @@
-"""Lowering: bound tree → operator tree. Joins are flattened, DISTINCT becomes a group by, mere column choices go."""
+"""Lowering: bound tree → operator tree.
+
+Inner joins are flattened, DISTINCT becomes a group by, mere column choices go. A right outer join is a left outer join
+turned round; a full outer join is a left outer join and, padded, the right rows that match nothing.
+"""
 
 from __future__ import annotations
 
 from penstock.compile.bound import (
     Bound,
     BoundAggregate,
+    BoundConstant,
     BoundDistinct,
     BoundFilter,
+    BoundGenerate,
     BoundJoin,
+    BoundLimit,
     BoundProject,
     BoundScan,
+    BoundWindow,
+    JoinKind,
 )
 from penstock.operators.aggregate import Aggregate
+from penstock.operators.constant import Constant
 from penstock.operators.expression import Attribute, Expression
 from penstock.operators.filter import Filter
+from penstock.operators.generate import Generate
 from penstock.operators.inner_join import InnerJoin
+from penstock.operators.limit import Limit
+from penstock.operators.one_sided_join import Keeps, OneSidedJoin
 from penstock.operators.operator import Operator
 from penstock.operators.project import Project
 from penstock.operators.scan import Scan
 from penstock.operators.union_all import UnionAll
+from penstock.operators.window import Window
 
 
 def lower(bound: Bound) -> Operator:
@@ -33,14 +47,48 @@ def lower(bound: Bound) -> Operator:
             return InnerJoin(child.inputs, (*child.conditions, *bound.conditions))
         return Filter(child, bound.conditions)
     if isinstance(bound, BoundJoin):
-        left, right = _join_input(lower(bound.left)), _join_input(lower(bound.right))
-        return InnerJoin((*left.inputs, *right.inputs), (*left.conditions, *right.conditions, *bound.conditions))
+        return _join(bound)
+    if isinstance(bound, BoundConstant):
+        return Constant(bound.relation, bound.columns)
+    if isinstance(bound, BoundGenerate):
+        return Generate(lower(bound.child), bound.generator, bound.outer, bound.made)
+    if isinstance(bound, BoundWindow):
+        return Window(lower(bound.child), bound.partition, bound.calls)
+    if isinstance(bound, BoundLimit):
+        return Limit(lower(bound.child), bound.order, bound.limit, bound.offset)
     if isinstance(bound, BoundAggregate):
         return Aggregate(lower(bound.child), _unique(bound.keys), bound.calls)
     if isinstance(bound, BoundDistinct):
         child = lower(bound.child)
         return Aggregate(child, _unique(tuple((_read(each), each) for each in child.columns)), ())
     return UnionAll(tuple(lower(child) for child in bound.children), bound.inputs, bound.columns)
+
+
+def _join(bound: BoundJoin) -> Operator:
+    left, right = lower(bound.left), lower(bound.right)
+    if bound.kind is JoinKind.INNER:
+        one, other = _join_input(left), _join_input(right)
+        if any(each.id in one.by_id for each in other.columns):
+            # A relation that occurs on both sides: what its own projection leaves out must stay out.
+            one, other = InnerJoin((left,), ()), InnerJoin((right,), ())
+        return InnerJoin((*one.inputs, *other.inputs), (*one.conditions, *other.conditions, *bound.conditions))
+    if bound.kind is JoinKind.RIGHT:
+        return OneSidedJoin(right, left, bound.conditions, Keeps.OUTER)
+    if bound.kind is not JoinKind.FULL:
+        return OneSidedJoin(left, right, bound.conditions, _KEEPS[bound.kind], bound.exists)
+    matched = OneSidedJoin(left, right, bound.conditions, Keeps.OUTER)
+    lonely = OneSidedJoin(right, left, bound.conditions, Keeps.ANTI)
+    padding = tuple((Expression((f"CAST(NULL AS {each.type})",), each.type, True), each) for each in left.columns)
+    padded = Project(lonely, (*padding, *((_read(each), each) for each in right.columns)))
+    return UnionAll((matched, padded), (matched.columns, matched.columns), matched.columns)
+
+
+_KEEPS = {
+    JoinKind.LEFT: Keeps.OUTER,
+    JoinKind.SEMI: Keeps.SEMI,
+    JoinKind.ANTI: Keeps.ANTI,
+    JoinKind.EXISTENCE: Keeps.EXISTENCE,
+}
 
 
 def _join_input(operator: Operator) -> InnerJoin:

@@ -12,15 +12,15 @@ from penstock.compile.passes.prune_columns import prune_columns
 from penstock.compile.store_bag import BagStore
 from penstock.compile.store_groups import GroupStore, top_aggregate
 from penstock.compile.store_keyed import KeyedStore
+from penstock.compile.store_top import TopStore, top_limit
 from penstock.compile.stored import Store, StoredColumn, name_columns
 from penstock.errors import UnstorableColumn
-from penstock.operators.aggregate import Aggregate
 from penstock.operators.delta_query import DeltaQuery, LeafKind
 from penstock.operators.expression import Expression
 from penstock.operators.operator import Operator
 from penstock.operators.project import Project
 
-COMPILER = 1
+COMPILER = 2
 """Raised whenever the stored layout of an existing definition would come out differently."""
 
 
@@ -54,7 +54,9 @@ def compile_query(bound: BoundQuery, key: tuple[str, ...] = (), settings: Mappin
     if refused is not None:
         return Plan(bound, _rootless(bound, columns, stored_key), refused)
     store: Store
-    if top is not None:
+    if top_limit(root) is not None and not stored_key:
+        store = TopStore(root, bound.columns, columns)
+    elif top is not None:
         store = GroupStore(root, bound.columns, columns, dict(settings or {}))
     elif stored_key:
         store = KeyedStore(root, bound.columns, columns, stored_key)
@@ -92,10 +94,8 @@ def _check_every_source(store: Store, root: Operator) -> None:
         for leaf in step.leaves
         if leaf.kind is LeafKind.CHANGES and leaf.source is not None
     }
-    # A global aggregate reads its whole input at the ends of the interval instead.
-    seen |= {
-        source.id for node in _nodes(root) if isinstance(node, Aggregate) and not node.keys for source in node.sources
-    }
+    # An operator that reads its whole input at both ends needs no change rows.
+    seen |= {source.id for node in _nodes(root) if node.whole for source in node.sources}
     missing = {source.name for source in root.sources if source.id not in seen}
     assert not missing, f"the delta does not read the changes of {sorted(missing)}"
 

@@ -23,6 +23,7 @@ class BagStore(Store):
     key = None
     strategy = "bag"
     finish_replaces = True
+    difference_is_complete = False
 
     def __init__(
         self, root: Operator | None, visible: tuple[Attribute, ...], columns: tuple[StoredColumn, ...]
@@ -44,8 +45,8 @@ class BagStore(Store):
         sql = f"SELECT {self._named()}, {quote(WEIGHT)} FROM {quote(net)}"
         return query.statement("delta", self._counted(sql), [net], "the consolidated delta")
 
-    def finish(self, query: DeltaQuery, change: Summary) -> Step | None:
-        if change.least_weight is None or change.least_weight > 0:
+    def finish(self, query: DeltaQuery, change: Summary, phase: int = 0) -> Step | None:
+        if phase or change.least_weight is None or change.least_weight > 0:
             return None
         return self._resummed(query, collected_leaf(query, CHANGED, (*self._value_names, WEIGHT)))
 

@@ -301,8 +301,8 @@ class GroupStore(Store):
         )
         return step, tuple(Within(name, step, attribute.column) for name, attribute in self._keys)
 
-    def finish(self, query: DeltaQuery, change: Summary) -> Step | None:
-        if self._folded is None or "?" not in change.operations:
+    def finish(self, query: DeltaQuery, change: Summary, phase: int = 0) -> Step | None:
+        if phase or self._folded is None or "?" not in change.operations:
             return None
         if not self._keys:
             return self._recompute(query, None)

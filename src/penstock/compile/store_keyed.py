@@ -47,8 +47,8 @@ class KeyedStore(Store):
         sql = f"SELECT {self._named()}, {quote(WEIGHT)} FROM {quote(net)}"
         return query.statement("delta", sql, [net], "the consolidated delta")
 
-    def finish(self, query: DeltaQuery, change: Summary) -> Step | None:
-        if change.rows == 0:
+    def finish(self, query: DeltaQuery, change: Summary, phase: int = 0) -> Step | None:
+        if phase or change.rows == 0:
             return None
         changed = collected_leaf(query, CHANGED, (*(column.name for column in self.columns), WEIGHT))
         keys = query.relation("keys", f"SELECT DISTINCT {self._key_list()} FROM {quote(changed)}", [changed])

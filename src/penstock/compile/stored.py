@@ -83,6 +83,8 @@ class Store(ABC):
     strategy: str
     finish_replaces: bool
     """True if the rows of `finish` stand instead of those of `change`, and not beside them."""
+    difference_is_complete: bool = True
+    """True if the rows of `difference` need no `finish`."""
 
     @abstractmethod
     def fill(self, query: DeltaQuery, moment: Moment) -> Step:
@@ -93,8 +95,11 @@ class Store(ABC):
         """The statement after `query.steps` that yields the change."""
 
     @abstractmethod
-    def finish(self, query: DeltaQuery, change: Summary) -> Step | None:
-        """One more statement, if the rows of `change` leave something open; it reads them as `CHANGED`."""
+    def finish(self, query: DeltaQuery, change: Summary, phase: int = 0) -> Step | None:
+        """One more statement, if what `change` sums up leaves something open; it reads the rows as `CHANGED`.
+
+        Asked again with the next phase and its own rows summed up, until it returns None.
+        """
 
     @abstractmethod
     def difference(self, query: DeltaQuery, fresh: str) -> Step:

@@ -15,49 +15,60 @@ from pyspark.sql import SparkSession
 from penstock.compile.bound import (
     Bound,
     BoundAggregate,
+    BoundConstant,
     BoundDistinct,
     BoundFilter,
+    BoundGenerate,
     BoundJoin,
+    BoundLimit,
     BoundProject,
     BoundQuery,
     BoundScan,
     BoundUnion,
+    BoundWindow,
+    JoinKind,
     Refused,
 )
+from penstock.compile.passes.admit import reproducible
 from penstock.compile.reasons import REASONS
 from penstock.engine.bind_expression import ExpressionPrinter, RefusedExpression
 from penstock.engine.catalyst import Catalyst, unlogged
+from penstock.engine.normalise import normalise
+from penstock.engine.settled_order import orderable, settle_order, takes_rows_in_order
 from penstock.errors import QueryInvalid
+from penstock.names import quote
 from penstock.operators.expression import AggregateCall, Attribute, Expression
 from penstock.operators.source import Source
+from penstock.operators.window import WindowCall
 
 _REFUSED_NODES = {
-    "Window": "WINDOW",
-    "GlobalLimit": "LIMIT",
-    "LocalLimit": "LIMIT",
-    "Offset": "LIMIT",
     "Tail": "LIMIT",
     "Sort": "ORDER_BY",
     "Intersect": "SET_OPERATION",
     "Except": "SET_OPERATION",
-    "Expand": "GROUPING_SETS",
-    "Pivot": "GROUPING_SETS",
-    "Generate": "LATERAL",
     "LateralJoin": "LATERAL",
+    "DomainJoin": "SUBQUERY",
     "UnionLoop": "RECURSION",
     "UnionLoopRef": "RECURSION",
     "Sample": "SAMPLE",
-    "OneRowRelation": "CONSTANT",
-    "LocalRelation": "CONSTANT",
-    "Range": "CONSTANT",
 }
-_REFUSED_JOINS = {
-    "LeftOuter": "OUTER_JOIN",
-    "RightOuter": "OUTER_JOIN",
-    "FullOuter": "OUTER_JOIN",
-    "LeftSemi": "SEMI_JOIN",
-    "LeftAnti": "SEMI_JOIN",
+_JOINS = {
+    "Inner": JoinKind.INNER,
+    "Cross": JoinKind.INNER,
+    "LeftOuter": JoinKind.LEFT,
+    "RightOuter": JoinKind.RIGHT,
+    "FullOuter": JoinKind.FULL,
+    "LeftSemi": JoinKind.SEMI,
+    "LeftAnti": JoinKind.ANTI,
 }
+_GENERATORS = {
+    "Explode": "explode",
+    "PosExplode": "posexplode",
+    "Inline": "inline",
+    "JsonTuple": "json_tuple",
+    "Stack": "stack",
+}
+_RANKS = {"Rank", "DenseRank", "PercentRank", "CumeDist"}
 _OTHER_SOURCES = {
     "DataSourceV2Relation",
     "DataSourceV2ScanRelation",
@@ -116,7 +127,6 @@ class _Binding:
         self._stream_table = stream_table
         self._numbers: dict[int, int] = {}
         self._attributes: dict[int, Attribute] = {}
-        self._originals: dict[int, Any] = {}
         self._printer = ExpressionPrinter(catalyst, self._number)
         self._next = 0
 
@@ -126,7 +136,10 @@ class _Binding:
         tree: Bound | Refused
         try:
             self._admit(plan)
-            tree = self._read(_below_sort(self._catalyst.inline_ctes(plan)))
+            settled = settle_order(self._catalyst, self._unsorted(plan))
+            tree = self._read(normalise(self._catalyst, settled))
+            if not _read_by(tree):
+                raise _Refusal("CONSTANT", _headline(plan))
         except _Refusal as refusal:
             tree = refusal.refused
         except RefusedExpression as refused:
@@ -139,6 +152,22 @@ class _Binding:
             tree=tree,
             restless=others or self._catalyst.contains(plan, "CURRENT_LIKE") or not plan.deterministic(),
         )
+
+    def _unsorted(self, plan: Any) -> Any:
+        """ORDER BY at the top of a query orders its presentation, not its rows: it is passed over."""
+        kind = str(plan.getClass().getSimpleName())
+        if kind in {"Sort", "SubqueryAlias"}:
+            return self._unsorted(plan.child())
+        if kind == "WithCTE":
+            below = self._catalyst.items(plan.cteDefs())
+            return plan.withNewChildren(self._catalyst.seq([*below, self._unsorted(plan.plan())]))
+        below = plan
+        while str(below.getClass().getSimpleName()) in {"Project", "SubqueryAlias"}:
+            below = below.child()
+        if kind == "Project" and str(below.getClass().getSimpleName()) == "Sort":
+            # The sort stands below the choice of columns when it sorts by one that is not shown.
+            return plan.withNewChildren(self._catalyst.seq([self._unsorted(plan.child())]))
+        return plan
 
     def _admit(self, plan: Any) -> None:
         if self._catalyst.contains(plan, "CURRENT_LIKE"):
@@ -206,6 +235,16 @@ class _Binding:
             return BoundDistinct(self._read(node.child()))
         if kind == "Union":
             return self._union(node)
+        if kind == "Generate":
+            return self._generate(node)
+        if kind == "Expand":
+            return self._expand(node)
+        if kind == "Window":
+            return self._window(node)
+        if kind in {"GlobalLimit", "LocalLimit", "Offset"}:
+            return self._limit(node)
+        if kind in {"LocalRelation", "OneRowRelation", "Range"}:
+            return self._constant(node, kind)
         if kind in _REFUSED_NODES:
             raise _Refusal(_REFUSED_NODES[kind], _headline(node))
         if kind in _OTHER_SOURCES:
@@ -217,7 +256,8 @@ class _Binding:
         if not path:
             raise _Refusal("SOURCE_NOT_DELTA", _headline(node))
         if node.relation().location().isTimeTravelQuery():
-            raise _Refusal("TIME_TRAVEL", _relation_name(node, path))
+            version = node.relation().location().getSnapshot().version()
+            return self._named_constant(node, f"delta.{quote(path)} VERSION AS OF {version}")
         source = self._source_at(path, _relation_name(node, path))
         if source is None:
             raise _Refusal("SOURCE_NOT_DELTA", _headline(node))
@@ -232,20 +272,145 @@ class _Binding:
         return BoundScan(source, tuple(columns))
 
     def _project(self, node: Any) -> BoundProject:
-        child = self._read(node.child())
+        return self._projected(node, self._read(node.child()))
+
+    def _projected(self, node: Any, child: Bound) -> BoundProject:
         items = [(each, self._expression(each), each) for each in self._catalyst.items(node.projectList())]
         self._verify([(original, expression) for original, expression, _ in items], node.child())
         return BoundProject(child, tuple((expression, self._attribute(each)) for _, expression, each in items))
 
     def _join(self, node: Any) -> BoundJoin:
         joined = str(node.joinType().toString())
-        if joined not in {"Inner", "Cross"}:
-            raise _Refusal(_REFUSED_JOINS.get(joined, "UNKNOWN_OPERATOR"), f"{joined} join")
+        existence = joined.startswith("ExistenceJoin")
+        if not existence and joined not in _JOINS:
+            raise _Refusal("SUBQUERY" if joined == "LeftSingle" else "UNKNOWN_OPERATOR", f"{joined} join")
         left, right = self._read(node.left()), self._read(node.right())
         conditions: tuple[Expression, ...] = ()
         if node.condition().isDefined():
             conditions = self._conjuncts(node.condition().get(), node.left(), node.right())
-        return BoundJoin(left, right, conditions)
+        if existence:
+            return BoundJoin(left, right, conditions, JoinKind.EXISTENCE, self._attribute(node.joinType().exists()))
+        return BoundJoin(left, right, conditions, _JOINS[joined])
+
+    def _generate(self, node: Any) -> BoundGenerate:
+        child = self._read(node.child())
+        generator = node.generator()
+        kind = str(generator.getClass().getSimpleName())
+        arguments = self._catalyst.items(generator.children())
+        printed = [self._expression(each) for each in arguments]
+        self._verify(list(zip(arguments, printed, strict=True)), node.child())
+        if kind == "ReplicateRows":
+            # Spark's own way to repeat a row, which has no SQL: the first argument says how often.
+            made = tuple(self._renewed(each) for each in self._catalyst.items(node.generatorOutput()))
+            row = _call("struct", printed[1:])
+            parts = ("inline(array_repeat(", *row, ", CAST(", *printed[0].parts, " AS INT)))")
+            return BoundGenerate(child, Expression(parts, "", False), False, made)
+        if kind not in _GENERATORS:
+            raise _Refusal("LATERAL", str(generator.prettyName()))
+        made = tuple(self._attribute(each) for each in self._catalyst.items(node.generatorOutput()))
+        call = Expression(_call(_GENERATORS[kind], printed), "", False)
+        return BoundGenerate(child, call, bool(node.outer()), made)
+
+    def _expand(self, node: Any) -> BoundGenerate:
+        """Grouping sets: one row per set, made by a generator; columns that are the same in all sets are kept."""
+        child = self._read(node.child())
+        sets = [self._catalyst.items(each) for each in self._catalyst.items(node.projections())]
+        held = {int(each.exprId().id()) for each in self._catalyst.items(node.child().output())}
+        places, made = [], []
+        for place, attribute in enumerate(self._catalyst.items(node.output())):
+            if int(attribute.exprId().id()) not in held:
+                places.append(place)
+                made.append(self._attribute(attribute))
+        rows = [[(each[place], self._expression(each[place])) for place in places] for each in sets]
+        self._verify([cell for row in rows for cell in row], node.child())
+        structs: list[str | int] = []
+        for row in rows:
+            cells = [_cast(cell, attribute.type) for (_, cell), attribute in zip(row, made, strict=True)]
+            structs += [", " if structs else "", *_call("struct", cells)]
+        generator = Expression(("inline(array(", *structs, "))"), "", False)
+        return BoundGenerate(child, generator, False, tuple(made))
+
+    def _window(self, node: Any) -> BoundWindow:
+        child = self._read(node.child())
+        spec = self._catalyst.items(node.partitionSpec())
+        partition = [(each, self._expression(each)) for each in spec]
+        self._verify(partition, node.child())
+        settled = all(orderable(self._catalyst, each) for each in self._catalyst.items(node.child().output()))
+        calls = []
+        for alias in self._catalyst.items(node.windowExpressions()):
+            call = self._window_call(alias.child(), settled)
+            self._verify([(alias.child(), call.call)], node.child(), window=True)
+            calls.append((call, self._attribute(alias)))
+        return BoundWindow(child, tuple(expression for _, expression in partition), tuple(calls))
+
+    def _window_call(self, node: Any, settled: bool) -> WindowCall:
+        function = node.windowFunction()
+        kind = str(function.getClass().getSimpleName())
+        if kind == "AggregateExpression":
+            kind = str(function.aggregateFunction().getClass().getSimpleName())
+        if kind in _RANKS:
+            total = True
+        elif takes_rows_in_order(node):
+            total = settled
+        else:
+            total = str(function.getClass().getSimpleName()) == "AggregateExpression" and reproducible(
+                self._call(function)
+            )
+        return WindowCall(self._expression(node), kind, total)
+
+    def _limit(self, node: Any) -> Bound:
+        """LIMIT and OFFSET over a sorted input; a projection in between is done after cutting."""
+        limit: int | None = None
+        offset = 0
+        projections: list[Any] = []
+        while (kind := str(node.getClass().getSimpleName())) != "Sort":
+            if kind == "GlobalLimit":
+                limit = int(node.limitExpr().eval(None))
+            elif kind == "Offset":
+                offset = int(node.offsetExpr().eval(None))
+            elif kind == "Project":
+                projections.append(node)
+            elif kind not in {"LocalLimit", "SubqueryAlias"}:
+                raise _Refusal("LIMIT", _headline(node))
+            node = node.child()
+        child = self._read(node.child())
+        order = [(each.child(), each) for each in self._catalyst.items(node.order())]
+        printed = [(original, self._expression(original)) for original, _ in order]
+        self._verify(printed, node.child())
+        directions = [f"{each.direction().sql()} {each.nullOrdering().sql()}" for _, each in order]
+        pairs = tuple((expression, way) for (_, expression), way in zip(printed, directions, strict=True))
+        bound: Bound = BoundLimit(child, pairs, limit, offset)
+        for projection in reversed(projections):
+            bound = self._projected(projection, bound)
+        return bound
+
+    def _constant(self, node: Any, kind: str) -> BoundConstant:
+        if kind == "Range":
+            step = f"range({node.start()}, {node.end()}, {node.step()})"
+            return BoundConstant(step, (("`id`", self._attribute(node.output().head())),))
+        if kind == "OneRowRelation":
+            return BoundConstant("(VALUES (1)) AS v(`one`)", ())
+        attributes = self._catalyst.items(node.output())
+        rows = []
+        for row in self._catalyst.items(node.data()):
+            cells = []
+            for place, attribute in enumerate(attributes):
+                type_ = attribute.dataType()
+                value = "NULL"
+                if not row.isNullAt(place):
+                    value = str(self._catalyst.literal(row.get(place, type_), type_).sql())
+                cells.append(f"CAST({value} AS {type_.sql()})")
+            rows.append(f"({', '.join(cells)})")
+        names = [f"`c{place}`" for place in range(len(attributes))]
+        columns = tuple(zip(names, (self._attribute(each) for each in attributes), strict=True))
+        if not rows:
+            nulls = ", ".join(f"CAST(NULL AS {each.dataType().sql()})" for each in attributes)
+            return BoundConstant(f"(SELECT * FROM VALUES ({nulls}) AS v({', '.join(names)}) WHERE false)", columns)
+        return BoundConstant(f"(VALUES {', '.join(rows)}) AS v({', '.join(names)})", columns)
+
+    def _named_constant(self, node: Any, relation: str) -> BoundConstant:
+        attributes = self._catalyst.items(node.output())
+        return BoundConstant(relation, tuple((quote(str(each.name())), self._attribute(each)) for each in attributes))
 
     def _conjuncts(self, condition: Any, *inputs: Any) -> tuple[Expression, ...]:
         """The terms of an AND, in the order in which they were written."""
@@ -316,14 +481,15 @@ class _Binding:
         inputs = tuple(
             tuple(self._attribute(each) for each in self._catalyst.items(child.output())) for child in children
         )
-        columns = []
-        for each in self._catalyst.items(node.output()):
-            # A union's output reuses the ids of its first child: give it ids of its own.
-            columns.append(Attribute(self._take(), str(each.name()), str(each.dataType().sql()), bool(each.nullable())))
-            self._numbers[int(each.exprId().id())] = columns[-1].id
-            self._attributes[columns[-1].id] = columns[-1]
-            self._originals[columns[-1].id] = each
-        return BoundUnion(bound, tuple(columns), inputs)
+        columns = tuple(self._renewed(each) for each in self._catalyst.items(node.output()))
+        return BoundUnion(bound, columns, inputs)
+
+    def _renewed(self, each: Any) -> Attribute:
+        """A number of its own for a column that Spark gives the id of a column below it."""
+        attribute = Attribute(self._take(), str(each.name()), str(each.dataType().sql()), bool(each.nullable()))
+        self._numbers[int(each.exprId().id())] = attribute.id
+        self._attributes[attribute.id] = attribute
+        return attribute
 
     def _take(self) -> int:
         self._next += 1
@@ -342,7 +508,6 @@ class _Binding:
             self._attributes[self._numbers[key]] = Attribute(
                 self._numbers[key], str(named.name()), str(named.dataType().sql()), bool(named.nullable())
             )
-            self._originals[self._numbers[key]] = named.toAttribute()
         return self._attributes[self._numbers[key]]
 
     def _fresh(self, name: str, expression: Expression) -> Attribute:
@@ -353,7 +518,13 @@ class _Binding:
     def _expression(self, node: Any, replaced: tuple[tuple[Any, int], ...] = ()) -> Expression:
         return Expression(self._printer.parts(node, replaced), str(node.dataType().sql()), bool(node.nullable()))
 
-    def _verify(self, pairs: list[tuple[Any, Expression]], *inputs: Any, grouping: list[str] | None = None) -> None:
+    def _verify(
+        self,
+        pairs: list[tuple[Any, Expression]],
+        *inputs: Any,
+        grouping: list[str] | None = None,
+        window: bool = False,
+    ) -> None:
         held = {self._number(each): each for child in inputs for each in self._catalyst.items(child.output())}
         names = {number: self._attributes[number].column for number in held}
         texts = [
@@ -361,14 +532,18 @@ class _Binding:
             for original, expression in pairs
             if expression.attribute is None
         ]
-        self._printer.verify(texts, held, names, grouping)
+        self._printer.verify(texts, held, names, grouping, window)
 
 
-def _below_sort(plan: Any) -> Any:
-    """ORDER BY at the top of a query orders its presentation, not its rows: it is passed over."""
-    while plan.getClass().getSimpleName() in {"Sort", "SubqueryAlias"}:
-        plan = plan.child()
-    return plan
+def _call(name: str, arguments: Iterable[Expression]) -> tuple[str | int, ...]:
+    parts: list[str | int] = [f"{name}("]
+    for place, argument in enumerate(arguments):
+        parts += [", ", *argument.parts] if place else argument.parts
+    return (*parts, ")")
+
+
+def _cast(expression: Expression, type_: str) -> Expression:
+    return Expression(("CAST(", *expression.parts, f" AS {type_})"), type_, expression.nullable)
 
 
 def _relation_name(node: Any, path: str) -> str:
@@ -387,7 +562,7 @@ def _headline(node: Any) -> str:
 
 def _fix(reason: str) -> str:
     advice = {
-        "SUBQUERY": "Write the subquery as a join with a grouped or DISTINCT subquery.",
+        "SUBQUERY": "Write the subquery as a join.",
         "NON_DETERMINISTIC": "Compute the value when the row is written.",
         "CLOCK": "Compare with a column of a small table that you update instead.",
         "ORDER_BY": "Drop the ORDER BY; order when reading.",
@@ -410,7 +585,7 @@ def first_lines(error: Exception) -> str:
 
 
 def _children(tree: Bound) -> tuple[Bound, ...]:
-    if isinstance(tree, BoundScan):
+    if isinstance(tree, BoundScan | BoundConstant):
         return ()
     if isinstance(tree, BoundJoin):
         return (tree.left, tree.right)
@@ -432,7 +607,7 @@ def _read_by(tree: Bound) -> set[str]:
 
 
 def _output(tree: Bound) -> tuple[Attribute, ...]:
-    if isinstance(tree, BoundScan):
+    if isinstance(tree, BoundScan | BoundConstant):
         return tuple(attribute for _, attribute in tree.columns)
     if isinstance(tree, BoundProject):
         return tuple(attribute for _, attribute in tree.items)
@@ -441,7 +616,13 @@ def _output(tree: Bound) -> tuple[Attribute, ...]:
     if isinstance(tree, BoundUnion):
         return tree.columns
     if isinstance(tree, BoundJoin):
+        if tree.kind in {JoinKind.SEMI, JoinKind.ANTI, JoinKind.EXISTENCE}:
+            return (*_output(tree.left), *(() if tree.exists is None else (tree.exists,)))
         return (*_output(tree.left), *_output(tree.right))
+    if isinstance(tree, BoundGenerate):
+        return (*_output(tree.child), *tree.made)
+    if isinstance(tree, BoundWindow):
+        return (*_output(tree.child), *(attribute for _, attribute in tree.calls))
     return _output(tree.child)
 
 
@@ -454,6 +635,13 @@ def _reads(tree: Bound) -> set[int]:
     elif isinstance(tree, BoundAggregate):
         found |= {each for expression, _ in tree.keys for each in expression.reads}
         found |= {each for call, _ in tree.calls for each in call.reads}
+    elif isinstance(tree, BoundGenerate):
+        found |= tree.generator.reads
+    elif isinstance(tree, BoundWindow):
+        found |= {each for expression in tree.partition for each in expression.reads}
+        found |= {each for call, _ in tree.calls for each in call.call.reads}
+    elif isinstance(tree, BoundLimit):
+        found |= {each for expression, _ in tree.order for each in expression.reads}
     elif isinstance(tree, BoundDistinct):
         found |= {attribute.id for attribute in _output(tree.child)}
     elif isinstance(tree, BoundUnion):

@@ -65,6 +65,8 @@ class ExpressionPrinter:
         self._refuse(node, kind)
         if kind == "AggregateExpression":
             return self._aggregate(node, replaced)
+        if kind == "WindowExpression":
+            return self._window(node, replaced)
         if kind in _ORDERED_SET:
             return self._percentile(node, kind, replaced)
         if kind == "Cast" and _again(node):
@@ -85,8 +87,6 @@ class ExpressionPrinter:
             raise RefusedExpression("SUBQUERY", _short(node))
         if kind in {"PythonUDF", "PythonUDAF", "ScalaUDF", "ScalaAggregator", "ScalaUDAF", "SQLFunctionExpression"}:
             raise RefusedExpression("UDF", _short(node))
-        if kind == "WindowExpression":
-            raise RefusedExpression("WINDOW", _short(node))
 
     def _aggregate(self, node: Any, replaced: Sequence[tuple[Any, int]]) -> list[str | int]:
         function = node.aggregateFunction()
@@ -101,6 +101,22 @@ class ExpressionPrinter:
         if node.filter().isDefined():
             text = [*text, " FILTER (WHERE ", *self._print(node.filter().get(), replaced), ")"]
         return text
+
+    def _window(self, node: Any, replaced: Sequence[tuple[Any, int]]) -> list[str | int]:
+        spec, function = node.windowSpec(), node.windowFunction()
+        pieces = [*self._print(function, replaced), " OVER ("]
+        for head, members in (("PARTITION BY ", spec.partitionSpec()), (" ORDER BY ", spec.orderSpec())):
+            for index, each in enumerate(self._catalyst.items(members)):
+                pieces.append(", " if index else head)
+                if str(each.getClass().getSimpleName()) == "SortOrder":
+                    pieces += self._print(each.child(), replaced)
+                    pieces.append(f" {each.direction().sql()} {each.nullOrdering().sql()}")
+                else:
+                    pieces += self._print(each, replaced)
+        # Offset functions have a frame of their own that must not be written.
+        if not self._catalyst.is_a(function, "OffsetWindowFunction") or self._catalyst.is_a(function, "NthValue"):
+            pieces.append(f" {spec.frameSpecification().sql()}")
+        return [*pieces, ")"]
 
     def _percentile(self, node: Any, kind: str, replaced: Sequence[tuple[Any, int]]) -> list[str | int]:
         direction = " DESC" if node.reverse() else ""
@@ -160,11 +176,13 @@ class ExpressionPrinter:
         inputs: Mapping[int, Any],
         names: Mapping[int, str],
         grouping: Sequence[str] | None = None,
+        window: bool = False,
     ) -> None:
         """Read each text back over the same attributes and compare it with its expression.
 
         `printed` pairs expressions with text over `names`; `inputs` are the attributes those names stand for.
-        With `grouping`, the expressions are the select list of an aggregate with these keys.
+        With `grouping`, the expressions are the select list of an aggregate with these keys; with `window`, they are
+        window functions.
         """
         if not printed:
             return
@@ -179,7 +197,9 @@ class ExpressionPrinter:
             items = catalyst.seq(
                 catalyst.alias(catalyst.parse_expression(text), f"x{index}") for index, (_, text) in enumerate(printed)
             )
-            if grouping is None:
+            if window:
+                again = self._window_functions(catalyst.analyse(catalyst.logical.Project(items, relation)))
+            elif grouping is None:
                 again = catalyst.items(catalyst.analyse(catalyst.logical.Project(items, relation)).projectList())
             else:
                 keys = catalyst.seq(catalyst.parse_expression(text) for text in grouping)
@@ -189,12 +209,17 @@ class ExpressionPrinter:
             if len(printed) == 1:
                 raise RefusedExpression("ROUND_TRIP", printed[0][1]) from error
             for pair in printed:
-                self.verify([pair], inputs, names, grouping)
+                self.verify([pair], inputs, names, grouping, window)
             raise
         for (original, text), alias in zip(printed, again, strict=True):
             expression = original.child() if original.getClass().getSimpleName() == "Alias" else original
             if not self._same(alias.child(), expression):
                 raise RefusedExpression("ROUND_TRIP", text)
+
+    def _window_functions(self, plan: Any) -> list[Any]:
+        while str(plan.getClass().getSimpleName()) == "Project":
+            plan = plan.child()
+        return self._catalyst.items(plan.windowExpressions())
 
     def _same(self, again: Any, original: Any) -> bool:
         if not again.dataType().equals(original.dataType()):

@@ -6,7 +6,7 @@ Everything here speaks py4j, so that nothing else has to.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -99,6 +99,78 @@ class Catalyst:
     def inline_ctes(self, plan: Any) -> Any:
         """The plan with every CTE reference replaced by its definition."""
         return self.jvm.org.apache.spark.sql.catalyst.optimizer.InlineCTE(True, False).apply(plan)
+
+    def optimizer_rule(self, name: str) -> Any:
+        """One of Spark's optimizer rules, an object with `apply`."""
+        return self._module(self.jvm.org.apache.spark.sql.catalyst.optimizer, name)
+
+    def analysis_rule(self, name: str) -> Any:
+        """One of Spark's analysis rules."""
+        return self._module(self.jvm.org.apache.spark.sql.catalyst.analysis, name)
+
+    def join_type(self, name: str) -> Any:
+        """A join type such as LeftOuter."""
+        return self._module(self.jvm.org.apache.spark.sql.catalyst.plans, name)
+
+    def no_join_hint(self) -> Any:
+        """What a join without hints carries."""
+        return self._module(self.logical, "JoinHint").NONE()
+
+    @staticmethod
+    def _module(package: Any, name: str) -> Any:
+        return getattr(package, f"{name}$").__getattr__("MODULE$")
+
+    def some(self, value: Any) -> Any:
+        """A Scala Some."""
+        return self.jvm.scala.Some(value)
+
+    def replaced(self, expression: Any, change: Callable[[Any], Any]) -> Any:
+        """The expression with every node replaced for which `change` returns another, from the top down."""
+        new = change(expression)
+        if new is not None:
+            return new
+        children = self.items(expression.children())
+        changed = [self.replaced(child, change) for child in children]
+        if all(one is other for one, other in zip(changed, children, strict=True)):
+            return expression
+        return expression.withNewChildren(self.seq(changed))
+
+    def ascending(self, expression: Any) -> Any:
+        """`expression ASC NULLS FIRST`."""
+        return self.expressions.SortOrder(
+            expression,
+            self._module(self.expressions, "Ascending"),
+            self._module(self.expressions, "NullsFirst"),
+            self.seq([]),
+        )
+
+    def orderable(self, type_: Any) -> bool:
+        """True if values of the type can be sorted."""
+        return bool(self.expressions.RowOrdering.isOrderable(type_))
+
+    def aggregate_call(self, function: Any, condition: Any | None = None) -> Any:
+        """An aggregate function as an expression, with a FILTER condition or without."""
+        return self.expressions.aggregate.AggregateExpression(
+            function,
+            self._module(self.expressions.aggregate, "Complete"),
+            False,
+            self.none if condition is None else self.some(condition),
+            self.expressions.NamedExpression.newExprId(),
+        )
+
+    def literal(self, value: Any, type_: Any) -> Any:
+        """A value in Spark's internal form as a literal; Python's numbers forget which Java type they were."""
+        if isinstance(value, int | float) and str(type_.sql()) in {"TINYINT", "SMALLINT", "BIGINT", "FLOAT"}:
+            return self.parse_expression(f"CAST({value} AS {type_.sql()})")
+        return self.expressions.Literal(value, type_)
+
+    def resolved(self, text: str, columns: Mapping[str, Any]) -> Any:
+        """SQL text as a resolved expression over named attributes."""
+        relation = self.logical.LocalRelation(
+            self.seq(attribute.withName(name) for name, attribute in columns.items()), self.seq([]), False, self.none
+        )
+        items = self.seq([self.alias(self.parse_expression(text), "value")])
+        return self.analyse(self.logical.Project(items, relation)).projectList().head().child()
 
     def rewrite(self, plan: Any, function: Callable[[Any], Any]) -> Any:
         """Replace nodes bottom-up, in subqueries too, wherever `function` returns a node."""

@@ -16,6 +16,7 @@ from pyspark.sql import functions as F
 from penstock.engine.catalyst import Catalyst
 from penstock.engine.delta_log import DeltaLog
 from penstock.engine.scan import scan
+from penstock.engine.settled_order import settle_order
 from penstock.names import quote
 
 Read = Callable[[str, Sequence[str]], DataFrame | None]
@@ -44,7 +45,7 @@ def query_with(spark: SparkSession, query: str, read: Read) -> DataFrame:
         ]
         return catalyst.logical.Project(catalyst.seq(aliases), pinned)
 
-    return catalyst.frame(catalyst.rewrite(plan, replaced))
+    return catalyst.frame(settle_order(catalyst, catalyst.rewrite(plan, replaced)))
 
 
 def by_file_list(spark: SparkSession, versions: Mapping[str, tuple[DeltaLog, int]]) -> Read:

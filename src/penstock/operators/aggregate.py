@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from penstock.names import WEIGHT, quote
+from penstock.names import quote
 from penstock.operators.delta_query import DeltaQuery, Moment
+from penstock.operators.difference import after_minus_before
 from penstock.operators.expression import AggregateCall, Attribute, Expression
 from penstock.operators.operator import KeyRange, Operator, column_list, follow, select_list
 
@@ -34,6 +35,10 @@ class Aggregate(Operator):
     def rule(self) -> str:  # type: ignore[override]
         """Depends on whether there are groups to narrow down to."""
         return "touched groups at the end minus touched groups at the start" if self.keys else "whole: both ends"
+
+    @property
+    def whole(self) -> bool:
+        return not self.keys
 
     @property
     def columns(self) -> tuple[Attribute, ...]:
@@ -64,12 +69,7 @@ class Aggregate(Operator):
             )
         else:
             after, before = self.at(query, Moment.AFTER), self.at(query, Moment.BEFORE)
-        columns, weight = column_list(self.columns), quote(WEIGHT)
-        sql = (
-            f"SELECT {columns}, CAST(1 AS BIGINT) AS {weight} FROM {quote(after)}\n  UNION ALL\n  "
-            f"SELECT {columns}, CAST(-1 AS BIGINT) AS {weight} FROM {quote(before)}"
-        )
-        return query.relation("group_delta", sql, [after, before])
+        return after_minus_before(query, after, before, self.columns)
 
     def touched(self, query: DeltaQuery, delta: str) -> str:
         """Collect the group keys that the child's delta touches."""

@@ -46,6 +46,11 @@ class Operator(ABC):
         """The tables below."""
         return frozenset(source for child in self.children for source in child.sources)
 
+    @property
+    def whole(self) -> bool:
+        """True if the delta reads the whole input at both ends, because every row takes part in every result."""
+        return False
+
     def moved(self, query: DeltaQuery) -> bool:
         """True if a source below changed in the interval."""
         return any(source.id in query.moved for source in self.sources)

@@ -8,14 +8,14 @@ table, so that they see only what changed; without readers it writes the table a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from penstock.catalog.model import Action, StreamTableMeta
 from penstock.compile.plan import COMPILER, Plan
 from penstock.compile.store_keyed import DOUBLED
-from penstock.compile.stored import CHANGED, Summary
+from penstock.compile.stored import CHANGED, PLUS, Summary
 from penstock.engine.apply import Applier, Change, choose_applier
 from penstock.engine.change_rows import (
     as_change,
@@ -28,16 +28,18 @@ from penstock.engine.change_rows import (
 from penstock.engine.commit import commit
 from penstock.engine.commit_record import CommitRecord
 from penstock.engine.definition import Definition, text_hash
+from penstock.engine.delta_log import Snapshot
 from penstock.engine.interval import ChangeSet
 from penstock.engine.pinned_query import folder
-from penstock.engine.program import Program, Rows
+from penstock.engine.program import Program, Read, Rows, rows_of
+from penstock.engine.pruning import LargeSources
 from penstock.engine.running import data_errors
 from penstock.engine.schema_text import schema_json
 from penstock.engine.storage import DEFINITION_KEY, Pin, Storage, key_configuration
 from penstock.engine.workspace import Workspace
 from penstock.errors import InternalError, KeyViolated, QueryFailed, StateDamaged
 from penstock.names import Interval
-from penstock.operators.delta_query import DeltaQuery, Leaf, LeafKind, Moment
+from penstock.operators.delta_query import STORED, DeltaQuery, Leaf, LeafKind, Moment
 from penstock.refresh.decide import Decision
 from penstock.settings import Settings
 
@@ -63,6 +65,8 @@ class Work:
     paths: Mapping[str, str]
     has_consumers: bool
     settings: Settings
+    reads: list[Read] = field(default_factory=list)
+    """What the programs of this refresh read, those that were given up included."""
 
     @property
     def name(self) -> str:
@@ -80,6 +84,22 @@ class Work:
             stored=(workspace.logs.at(self.storage.path), self.pin.version),
             on_driver=on_driver,
             partitions=str(self.settings.shuffle_partitions),
+            reads=self.reads,
+        )
+
+    @property
+    def large(self) -> LargeSources:
+        """Which sources, and whether the stored rows, are worth being narrowed by touched keys."""
+        snapshots = {source: change.end for source, change in self.change_sets.items()}
+        stored = self.workspace.logs.at(self.storage.path).snapshot(self.pin.version)
+        return LargeSources({**snapshots, STORED: stored})
+
+    @property
+    def rows_at_rest(self) -> int | None:
+        """Rows of all tables that the query reads, at the end of the interval."""
+        return rows_at_rest(
+            self.workspace.logs.at(source.path).snapshot(self.interval.after.version(source.id))
+            for source in self.plan.bound.sources
         )
 
     def configuration(self, definition: Definition) -> dict[str, str]:
@@ -97,6 +117,9 @@ class Computed:
     rows_deleted: int
     delta_rows: int
     rows_written: int
+    rows_read: int | None
+    """Rows of the files that were read, as the logs count them; None if a file has no statistics."""
+    rows_at_rest: int | None
     applier: str | None
     commit: Callable[[Storage, Pin, CommitRecord], int]
     redefined: Definition | None = None
@@ -129,7 +152,7 @@ def _incremental(work: Work, decision: Decision, timed: Timed, tell: Tell) -> Co
 def _delta(work: Work, decision: Decision, timed: Timed, netted: bool) -> Computed:
     moved = frozenset(source for source, change in work.change_sets.items() if change.data_changed)
     rows_in = sum(work.change_sets[source].rows_estimate for source in moved)
-    query = DeltaQuery(moved=moved, netted=netted)
+    query = DeltaQuery(moved=moved, netted=netted, prunable=work.large)
     last = work.plan.store.change(query)
     program = work.program(on_driver=rows_in <= work.settings.delta_rs_max_rows)
     with timed("compute"), data_errors(work.name):
@@ -142,19 +165,21 @@ def _delta(work: Work, decision: Decision, timed: Timed, netted: bool) -> Comput
 def _settled(work: Work, decision: Decision, query: DeltaQuery, program: Program, rows: Rows, rows_in: int) -> Computed:
     """Finish a change: whatever it left open is settled, contradictions are errors."""
     store = work.plan.store
-    change = rows.summary()
-    finishing = store.finish(query, change)
-    final, total = rows, change
-    if finishing is not None:
-        program.keep(CHANGED, rows)
+    change = total = rows.summary()
+    final, phase, done = rows, 0, len(query.steps)
+    program.keep(CHANGED, rows)
+    while (finishing := store.finish(query, total, phase)) is not None:
+        for step in query.steps[done:]:
+            program.run(step)
+        done, phase = len(query.steps), phase + 1
         final = program.run(finishing)
         total = final.summary()
-        if not store.finish_replaces:
-            final = combined(program.spark, rows, final)
-            total = _added(change, total)
-        elif store.weighted:
-            total = Summary(total.rows, total.operations, total.least_weight, change.inserted, change.deleted)
-    return _computed(work, decision, program, final, total, rows_in, plain=finishing is None)
+    if phase and not store.finish_replaces:
+        final = combined(program.spark, rows, final)
+        total = _added(change, total)
+    elif phase and PLUS not in final.schema.names:
+        total = Summary(total.rows, total.operations, total.least_weight, change.inserted, change.deleted)
+    return _computed(work, decision, program, final, total, rows_in, plain=phase == 0)
 
 
 def _computed(
@@ -164,7 +189,8 @@ def _computed(
     _check(work, program, rows, total)
     if total.rows == 0:
         program.close()
-        return Computed(decision, None, 0, 0, rows_in, 0, None, _no_commit)
+        read, at_rest = rows_of(work.reads), work.rows_at_rest
+        return Computed(decision, None, 0, 0, rows_in, 0, read, at_rest, None, _no_commit)
     ready = as_change(work.plan.store, rows, plain)
     applier = choose_applier(ready, work.settings)
     return Computed(
@@ -174,6 +200,8 @@ def _computed(
         total.deleted,
         rows_in,
         total.rows,
+        rows_of(work.reads),
+        work.rows_at_rest,
         applier,
         _committer(program, ready, applier),
     )
@@ -235,6 +263,7 @@ def _fresh(work: Work, program: Program) -> Rows:
             (column.visible, column.name, column.type) for column in plan.store.columns if column.visible is not None
         )
         versions = {source.path: work.interval.after.version(source.id) for source in plan.bound.sources}
+        work.reads.append(Read("fill", "sources", 0, 0, work.rows_at_rest))
         frame = work.workspace.recomputed(work.definition.query, columns, versions, plan.store.weighted)
     return Rows(frame.schema, frame)
 
@@ -249,8 +278,7 @@ def _difference(work: Work, decision: Decision, timed: Timed, tell: Tell) -> Com
         leaf = query.leaf(Leaf("__ps_fresh", LeafKind.COLLECTED, tuple(column.name for column in store.columns)))
         rows = program.run(store.difference(query, leaf))
         total = rows.summary()
-        if not store.weighted:
-            # A keyed difference is complete; only a bag has multiplicities left to settle.
+        if store.difference_is_complete:
             return _computed(work, decision, program, rows, total, total.rows, plain=False)
         return _settled(work, decision, query, program, rows, total.rows)
 
@@ -282,6 +310,8 @@ def _overwrite(work: Work, decision: Decision, timed: Timed, tell: Tell) -> Comp
         deleted,
         inserted,
         inserted,
+        rows_of(work.reads),
+        work.rows_at_rest,
         applier,
         _committer(program, ready, applier, schema),
         redefined,
@@ -308,6 +338,16 @@ def describe(definition: Definition, plan: Plan) -> Definition:
         restless=plan.bound.restless,
         compiler=COMPILER,
     )
+
+
+def rows_at_rest(snapshots: Iterable[Snapshot]) -> int | None:
+    """Rows of all these tables; None if a file has no statistics."""
+    total = 0
+    for snapshot in snapshots:
+        if snapshot.rows is None:
+            return None
+        total += snapshot.rows
+    return total
 
 
 def _sources_bytes(work: Work) -> int:

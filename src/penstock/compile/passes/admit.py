@@ -9,6 +9,7 @@ from penstock.operators.aggregate import Aggregate
 from penstock.operators.expression import AggregateCall, Attribute
 from penstock.operators.operator import Operator
 from penstock.operators.types import INTEGERS, binary_collation, decimal, equal_by_text, groupable
+from penstock.operators.window import Window
 
 _ORDER_FREE = {
     "Count",
@@ -29,6 +30,9 @@ _ORDER_FREE = {
 """Aggregates whose value depends on the bag of rows alone; sums and averages depend on their argument's type."""
 
 
+_WINDOW_ADVICE = "Order the window by columns that tell its rows apart, and use a ROWS frame."
+
+
 def admit(operator: Operator, top: Aggregate | None) -> Refused | None:
     """None if the tree can be maintained; `top` is the aggregate that leans on stored rows, if there is one."""
     for node in _nodes(operator):
@@ -36,6 +40,10 @@ def admit(operator: Operator, top: Aggregate | None) -> Refused | None:
             refused = _keys(node) or (None if node is top else _reproducible(node))
             if refused:
                 return refused
+        if isinstance(node, Window):
+            for call, _ in node.calls:
+                if not call.total:
+                    return Refused("ORDER_DEPENDENT", call.call.render(node.child.by_id), _WINDOW_ADVICE)
     return None
 
 

@@ -1,0 +1,107 @@
+"""Window functions.
+
+    Δ(ω R)  =  ω(R₁ ⋉ K)  −  ω(R₀ ⋉ K)          K = partitions of ΔR, old and new
+
+A row's value depends on its partition alone, so both ends are computed for touched partitions only; rows that come out
+the same cancel. Without PARTITION BY the whole input is one partition. Values that depend on the order of rows that
+ORDER BY holds for equal are settled by the columns that binding adds to the order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.names import quote
+from penstock.operators.consolidate import consolidate
+from penstock.operators.delta_query import DeltaQuery, Moment
+from penstock.operators.difference import after_minus_before
+from penstock.operators.expression import Attribute, Expression
+from penstock.operators.operator import KeyRange, Operator, column_list, select_list
+
+
+@dataclass(frozen=True, slots=True)
+class WindowCall:
+    """One window function: its text with OVER, and the aggregate in it, if it is one."""
+
+    call: Expression
+    function: str
+    total: bool
+    """True if the value is settled by the bag of rows of the partition, whatever order they come in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window(Operator):
+    """The child's columns and one column per call; all calls have the same partitioning."""
+
+    child: Operator
+    partition: tuple[Expression, ...]
+    calls: tuple[tuple[WindowCall, Attribute], ...]
+
+    name = "window"
+
+    @property
+    def rule(self) -> str:  # type: ignore[override]
+        """Depends on whether there are partitions to narrow down to."""
+        return "touched partitions, at the end minus at the start" if self.partition else "whole: both ends"
+
+    @property
+    def whole(self) -> bool:
+        return not self.partition
+
+    @property
+    def columns(self) -> tuple[Attribute, ...]:
+        return (*self.child.columns, *(attribute for _, attribute in self.calls))
+
+    @property
+    def children(self) -> tuple[Operator, ...]:
+        return (self.child,)
+
+    def at(self, query: DeltaQuery, moment: Moment, within: tuple[KeyRange, ...] = ()) -> str:
+        partitioned = {each.attribute for each in self.partition}
+        below = tuple(each for each in within if each.attribute in partitioned)
+        return self._computed(query, self.child.at(query, moment, below))
+
+    def _computed(self, query: DeltaQuery, child: str) -> str:
+        held = self.child.by_id
+        items = [(attribute.sql, attribute) for attribute in self.child.columns]
+        items += [(call.call.render(held), attribute) for call, attribute in self.calls]
+        return query.relation("window", f"SELECT {select_list(items)} FROM {quote(child)}", [child])
+
+    def delta(self, query: DeltaQuery) -> str:
+        if self.partition:
+            touched = self._touched(query)
+            ends = [self._computed(query, self._narrowed(query, end, touched)) for end in (Moment.AFTER, Moment.BEFORE)]
+        else:
+            ends = [self.at(query, end) for end in (Moment.AFTER, Moment.BEFORE)]
+        # Consolidated here, so that an operator above is touched by what changed and not by whole partitions.
+        return consolidate(query, after_minus_before(query, ends[0], ends[1], self.columns), self.columns)
+
+    def _touched(self, query: DeltaQuery) -> str:
+        delta = self.child.delta(query)
+        held = self.child.by_id
+        items = ", ".join(f"{each.render(held)} AS `p{index}`" for index, each in enumerate(self.partition))
+        return query.collect(
+            f"SELECT DISTINCT {items} FROM {quote(delta)}",
+            [delta],
+            tuple(f"p{index}" for index in range(len(self.partition))),
+            f"touched partitions by {', '.join(each.render(held) for each in self.partition)}",
+        )
+
+    def _narrowed(self, query: DeltaQuery, moment: Moment, touched: str) -> str:
+        ranges = tuple(
+            KeyRange(each.attribute, touched, f"p{index}")
+            for index, each in enumerate(self.partition)
+            if each.attribute is not None
+        )
+        rows = self.child.at(query, moment, ranges)
+        held = self.child.by_id
+        match = " AND ".join(
+            f"(k.`p{index}` <=> {each.render_with(lambda attribute: 'r.' + held[attribute].sql)})"
+            for index, each in enumerate(self.partition)
+        )
+        listed = column_list(self.child.columns, prefix="r.")
+        sql = f"SELECT {listed} FROM {quote(rows)} r LEFT SEMI JOIN {quote(touched)} k ON {match}"
+        return query.relation("touched_rows", sql, [rows, touched])
+
+    def detail(self) -> str:
+        return ", ".join(call.call.render(self.child.by_id) for call, _ in self.calls)
