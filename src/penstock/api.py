@@ -511,7 +511,8 @@ def _shown(rows: list[StatusRow]) -> StatementResult:
 
 
 def _history(records: list[RefreshRecord]) -> StatementResult:
-    columns = ("started_at", "action", "status", "reason", "rows_inserted", "rows_deleted", "commit_version", "seconds")
+    counts = ("rows_inserted", "rows_deleted", "delta_rows", "rows_read", "rows_at_rest", "rows_written")
+    columns = ("started_at", "action", "status", "reason", *counts, "commit_version", "seconds")
     return StatementResult(
         "history",
         columns,
@@ -521,8 +522,7 @@ def _history(records: list[RefreshRecord]) -> StatementResult:
                 each.action.value,
                 each.status.value,
                 each.reason,
-                each.rows_inserted,
-                each.rows_deleted,
+                *(getattr(each, name) for name in counts),
                 each.commit_version,
                 round((each.ended_at - each.started_at).total_seconds(), 3) if each.ended_at else None,
             )

@@ -170,6 +170,8 @@ class RefreshRecord:
     rows_deleted: int = 0
     delta_rows: int | None = None
     rows_read: int | None = None
+    rows_at_rest: int | None = None
+    """Rows of all tables that the query reads; `rows_read` is to be compared with it."""
     rows_written: int | None = None
     applier: str | None = None
     timings: Mapping[str, float] = field(default_factory=dict)

@@ -35,8 +35,8 @@ def history(
             return
         from penstock.cli.tables import table
 
-        titles = ["started (UTC)", "name", "action", "+rows", "−rows", "took", "reason"]
-        manners = ["keep", "", "keep", "right", "right", "right", ""]
+        titles = ["started (UTC)", "name", "action", "+", "−", "read", "took", "reason"]
+        manners = ["keep", "", "keep", "right", "right", "right", "right", ""]
         lines = [
             (
                 moment(it.started_at),
@@ -44,6 +44,7 @@ def history(
                 _action(it),
                 it.rows_inserted,
                 it.rows_deleted,
+                "" if it.rows_read is None else it.rows_read,
                 _took(it),
                 it.error_message or it.reason or "",
             )

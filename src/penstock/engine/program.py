@@ -2,11 +2,12 @@
 
 A program's leaves become temporary views of a session of its own. Rows of a small step come to the driver as Arrow and
 go back in as a local relation, whose true size Spark knows; rows of a large one stay in Spark, cached until the end.
+Every read is noted with the rows that the log counts in its files, so that a refresh can say what it cost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -15,9 +16,10 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from penstock.compile.stored import MINUS, OP, PLUS, SHOWN, Summary
-from penstock.engine.delta_log import DeltaLog
+from penstock.engine.delta_log import DeltaLog, Snapshot
 from penstock.engine.interval import ChangeSet
-from penstock.engine.pruning import Bounds, bounds_of
+from penstock.engine.pinned_clock import timestamp_text
+from penstock.engine.pruning import Bounds, bounds_of, prune
 from penstock.engine.scan import changes, scan
 from penstock.errors import InternalError
 from penstock.names import WEIGHT, Interval, quote
@@ -59,6 +61,28 @@ class Rows:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What one statement reads under one leaf's name."""
+
+    step: str
+    leaf: str
+    files: int
+    of_files: int
+    rows: int | None
+    """Live rows of these files; None if the log does not say."""
+
+
+def rows_of(reads: Iterable[Read]) -> int | None:
+    """All rows read; None if some are not known."""
+    total = 0
+    for read in reads:
+        if read.rows is None:
+            return None
+        total += read.rows
+    return total
+
+
 @dataclass
 class Program:
     """One program at work on one interval."""
@@ -72,6 +96,7 @@ class Program:
     """False if rows are expected to be too many for the driver."""
     partitions: str = "4"
     """Shuffle partitions of work that is not small."""
+    reads: list[Read] = field(default_factory=list)
     results: dict[str, Rows] = field(default_factory=dict)
 
     def run(self, step: Step) -> Rows:
@@ -96,7 +121,7 @@ class Program:
     def frame(self, step: Step) -> DataFrame:
         """The statement as a DataFrame over bound leaves, not run yet."""
         for leaf in step.leaves:
-            self._bind(leaf).createOrReplaceTempView(leaf.name)
+            self._bind(leaf, step.name).createOrReplaceTempView(leaf.name)
         return self.spark.sql(step.sql)
 
     def keep(self, name: str, rows: Rows) -> None:
@@ -109,40 +134,59 @@ class Program:
             if not isinstance(rows.held, pa.Table):
                 rows.held.unpersist()
 
-    def _bind(self, leaf: Leaf) -> DataFrame:
+    def _bind(self, leaf: Leaf, step: str) -> DataFrame:
         if leaf.kind is LeafKind.COLLECTED:
             return self.results[leaf.name].frame(self.spark)
         if leaf.kind is LeafKind.STORED:
             if self.stored is None:
                 raise InternalError(why="a program reads stored rows where there are none")
             log, version = self.stored
-            return scan(self.spark, log.snapshot(version), leaf.columns, self._bounds(leaf))
+            bounds = self._bounds(leaf)
+            self._note(step, leaf, log.snapshot(version), bounds)
+            return scan(self.spark, log.snapshot(version), leaf.columns, bounds)
+        if leaf.kind is LeafKind.CLOCK:
+            frontier = self.interval.before if leaf.moment is Moment.BEFORE else self.interval.after
+            if frontier.data_timestamp is None:
+                raise InternalError(why="a program reads the clock where no moment is known")
+            return self.spark.sql(f"SELECT {timestamp_text(frontier.data_timestamp)} AS {quote(leaf.columns[0])}")
         assert leaf.source is not None
         log = self.logs[leaf.source.id]
         if leaf.kind is LeafKind.CHANGES:
             columns = [name for name in leaf.columns if name != WEIGHT]
+            change_set = self.change_sets[leaf.source.id]
+            count = sum(len(part.files) for part in change_set.parts)
+            # Change files carry no statistics; their rows are as many as their size suggests.
+            self.reads.append(Read(step, leaf.name, count, count, change_set.rows_estimate))
             return changes(
                 self.spark,
                 log,
-                self.change_sets[leaf.source.id],
+                change_set,
                 columns,
                 weight_column=WEIGHT if leaf.source.weighted else None,
                 where=quote(SHOWN) if leaf.source.has_hidden_rows else None,
             )
         frontier = self.interval.before if leaf.moment is Moment.BEFORE else self.interval.after
-        return plain_rows(
-            self.spark, log, frontier.version(leaf.source.id), leaf.source, leaf.columns, self._bounds(leaf)
-        )
+        version = frontier.version(leaf.source.id)
+        bounds = self._bounds(leaf)
+        self._note(step, leaf, log.snapshot(version), bounds)
+        return plain_rows(self.spark, log, version, leaf.source, leaf.columns, bounds)
+
+    def _note(self, step: str, leaf: Leaf, snapshot: Snapshot, bounds: Bounds | None) -> None:
+        """Count what is read. Delta's own reader skips by the same statistics, through the filter on rows."""
+        files = prune(snapshot.files, bounds, snapshot.schema)
+        rows = [file.rows for file in files]
+        known = [each for each in rows if each is not None]
+        total = sum(known) if len(known) == len(rows) else None
+        self.reads.append(Read(step, leaf.name, len(files), len(snapshot.files), total))
 
     def _bounds(self, leaf: Leaf) -> Bounds | None:
-        ranges: dict[str, dict[str, str]] = {}
+        """What the steps collected say of a leaf's columns; rows that stayed in Spark say nothing."""
+        bounds = Bounds()
         for each in leaf.within:
-            ranges.setdefault(each.step, {})[each.column] = each.collected
-        for step, mapping in ranges.items():
-            held = self.results[step].held
+            held = self.results[each.step].held
             if isinstance(held, pa.Table):
-                return bounds_of(held, mapping)
-        return None
+                bounds = bounds.meet(bounds_of(held, {each.column: each.collected}))
+        return bounds or None
 
 
 def plain_rows(

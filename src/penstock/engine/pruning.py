@@ -5,10 +5,15 @@ trusted from any writer, and the touched range lies outside. Trusted are integer
 (with the millisecond that writers cut off given back), and DECIMAL up to 15 digits; partition values are exact.
 FLOAT and DOUBLE leave NaN out of their bounds, longer decimals pass through doubles: never used. A touched NULL key
 keeps every file whose null count is not known to be 0.
+
+Touched values are kept as spans: single values if they are few, else neighbours taken together, so that keys far apart
+do not keep the files between them. The same spans become a filter on the rows, which Spark pushes into the Parquet
+scan: row groups are skipped, and what remains of a file is cut down before it is joined.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
@@ -31,10 +36,27 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from penstock.engine.delta_log import DataFile
+from penstock.engine.delta_log import DataFile, Snapshot
+from penstock.engine.merge_predicate import literal
+from penstock.names import quote
 
 _INTEGERS = (ByteType, ShortType, IntegerType, LongType)
 _CUT_OFF = timedelta(milliseconds=1)
+
+SPANS = 1024
+"""So many spans at most; more touched values than that are taken together with their neighbours."""
+
+LISTED = 64
+"""Up to so many single values are listed in the filter on rows; beyond, it has the ends of their range only."""
+
+WORTH_FILES = 4
+WORTH_ROWS = 50_000
+"""A table of fewer files or rows is read as fast as the keys that would spare some of it are collected."""
+
+WORTH_SHARE = 0.5
+"""Keys are worth collecting if one value rules out at least this share of the files."""
+
+_PROBES, _SAMPLE = 8, 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +66,31 @@ class Range:
     low: Any
     high: Any
     has_null: bool = False
+    spans: tuple[tuple[Any, Any], ...] = field(default=(), compare=False)
+    """Where between `low` and `high` the values lie: ascending, apart from each other. Empty if it is not known."""
 
     @property
     def has_values(self) -> bool:
         """True if some touched value is not NULL."""
         return self.low is not None
+
+    @property
+    def pieces(self) -> tuple[tuple[Any, Any], ...]:
+        """The spans, or the whole range as one."""
+        return self.spans or (((self.low, self.high),) if self.has_values else ())
+
+    def meet(self, other: Range) -> Range:
+        """What lies in both."""
+        spans = []
+        mine, theirs = list(self.pieces), list(other.pieces)
+        while mine and theirs:
+            low, high = max(mine[0][0], theirs[0][0]), min(mine[0][1], theirs[0][1])
+            if low <= high:
+                spans.append((low, high))
+            # The one that ends first cannot meet anything further on.
+            (mine if mine[0][1] <= theirs[0][1] else theirs).pop(0)
+        ends = (spans[0][0], spans[-1][1]) if spans else (None, None)
+        return Range(ends[0], ends[1], self.has_null and other.has_null, tuple(spans))
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +101,13 @@ class Bounds:
 
     def __bool__(self) -> bool:
         return bool(self.columns)
+
+    def meet(self, other: Bounds) -> Bounds:
+        """Both bounds at once."""
+        columns = dict(self.columns)
+        for name, touched in other.columns.items():
+            columns[name] = columns[name].meet(touched) if name in columns else touched
+        return Bounds(columns)
 
 
 def prunable(kind: DataType) -> bool:
@@ -82,11 +131,25 @@ def bounds_of(table: pa.Table, mapping: Mapping[str, str], null_safe: bool = Tru
         values = table.column(key)
         if not _comparable(values.type):
             continue
-        ends = pc.min_max(values)
-        has_null = null_safe and values.null_count > 0
-        low, high = ends["min"].as_py(), ends["max"].as_py()
-        ranges[column] = Range(low, high, has_null)
+        spans = _spans(values)
+        low, high = (spans[0][0], spans[-1][1]) if spans else (None, None)
+        ranges[column] = Range(low, high, null_safe and values.null_count > 0, spans)
     return Bounds(ranges)
+
+
+def _spans(values: pa.ChunkedArray) -> tuple[tuple[Any, Any], ...]:
+    if pa.types.is_timestamp(values.type) and values.type.tz is not None:
+        # Python compares times of one zone by the clock on the wall, which goes back once a year.
+        values = values.cast(pa.timestamp(values.type.unit, "UTC"))
+    distinct = pc.unique(values).drop_null()
+    count = len(distinct)
+    if not count:
+        return ()
+    ordered = distinct.take(pc.array_sort_indices(distinct))
+    step = -(-count // SPANS)
+    firsts = pa.array(range(0, count, step))
+    lasts = pa.array([min(first + step, count) - 1 for first in range(0, count, step)])
+    return tuple(zip(ordered.take(firsts).to_pylist(), ordered.take(lasts).to_pylist(), strict=True))
 
 
 def keep_file(file: DataFile, bounds: Bounds, schema: StructType) -> bool:
@@ -110,6 +173,108 @@ def prune(files: Iterable[DataFile], bounds: Bounds | None, schema: StructType) 
     if not bounds:
         return tuple(files)
     return tuple(file for file in files if keep_file(file, bounds, schema))
+
+
+def row_filter(bounds: Bounds | None, schema: StructType) -> str:
+    """SQL that holds for every row within the bounds, over the columns of `schema`; empty if there is none to write."""
+    fields = {column.name.lower(): column for column in schema.fields}
+    terms = []
+    for name, touched in (bounds or Bounds()).columns.items():
+        column = fields.get(name.lower())
+        if column is not None and prunable(column.dataType):
+            terms.append(_row_filter(quote(column.name), touched, column.dataType))
+    return " AND ".join(term for term in terms if term)
+
+
+def _row_filter(column: str, touched: Range, kind: DataType) -> str:
+    missing = f"{column} IS NULL" if touched.has_null else ""
+    if not touched.has_values:
+        return f"({missing or 'FALSE'})"
+    pieces = touched.pieces
+    if isinstance(kind, TimestampType | TimestampNTZType) or len(pieces) > LISTED or any(a != b for a, b in pieces):
+        ends = _ends(touched, kind)
+        if ends is None:
+            return ""
+        found = f"({column} >= {ends[0]} AND {column} <= {ends[1]})"
+    else:
+        listed = [_literal(value, kind) for value, _ in pieces]
+        if None in listed:
+            return ""
+        found = f"{column} IN ({', '.join(map(str, listed))})"
+    return f"({found} OR {missing})" if missing else f"({found})"
+
+
+def _ends(touched: Range, kind: DataType) -> tuple[str, str] | None:
+    low, high = touched.low, touched.high
+    if isinstance(low, datetime):
+        # Delta's own reader may compare these with statistics that were cut off.
+        try:
+            low, high = low - _CUT_OFF, high + _CUT_OFF
+        except OverflowError:
+            return None
+    texts = _literal(low, kind), _literal(high, kind)
+    return (texts[0], texts[1]) if texts[0] is not None and texts[1] is not None else None
+
+
+def _literal(value: Any, kind: DataType) -> str | None:
+    if _wanted(value, kind) is None:
+        return None
+    if isinstance(kind, TimestampType):
+        value = value.astimezone(UTC)
+    if isinstance(kind, DecimalType):
+        value = Decimal(value)
+        if value.as_tuple().exponent < -kind.scale or abs(value) >= Decimal(10) ** (kind.precision - kind.scale):
+            return None
+    return literal(value, kind.jsonValue(), "spark")
+
+
+def told_apart(snapshot: Snapshot, name: str) -> bool:
+    """True if collecting touched values of a column is likely to spare a good part of a large table.
+
+    Large: several files, many rows. Told apart: a value that occurs in the table lies within few files' ranges; files
+    of a table that is not in the column's order all cover the same range. Judged by a sample, from the log alone.
+    """
+    files = snapshot.files
+    rows = snapshot.rows
+    column = next((each for each in snapshot.schema.fields if each.name.lower() == name.lower()), None)
+    if column is None or not prunable(column.dataType) or len(files) < WORTH_FILES:
+        return False
+    if rows is not None and rows < WORTH_ROWS:
+        return False
+    sample = files[:: -(-len(files) // _SAMPLE)]
+    covered = [_covered(file, column.name, column.dataType) for file in sample]
+    known = [span for span in covered if span is not None]
+    probes = known[:: -(-len(known) // _PROBES)] if known else []
+    if not probes:
+        return False
+    hits = sum(span is None or span[0] <= low <= span[1] for low, _ in probes for span in covered)
+    return bool(hits <= (1 - WORTH_SHARE) * len(probes) * len(sample))
+
+
+class LargeSources:
+    """The (source id, column) pairs that are worth collecting keys for, found out when asked for."""
+
+    def __init__(self, snapshots: Mapping[str, Snapshot]) -> None:
+        self._snapshots = snapshots
+        self._known: dict[tuple[str, str], bool] = {}
+
+    def __contains__(self, pair: object) -> bool:
+        assert isinstance(pair, tuple)
+        if pair not in self._known:
+            source, column = pair
+            snapshot = self._snapshots.get(source)
+            self._known[pair] = snapshot is not None and told_apart(snapshot, column)
+        return self._known[pair]
+
+
+def _covered(file: DataFile, name: str, kind: DataType) -> tuple[Any, Any] | None:
+    """The range of a file's values, if it is known."""
+    if name in file.partition:
+        raw = file.partition[name]
+        value = None if isinstance(kind, TimestampType | TimestampNTZType) else _value(raw or None, kind)
+        return None if value is None else (value, value)
+    low, high = _value(file.stats.low.get(name), kind), _value(file.stats.high.get(name), kind)
+    return None if low is None or high is None else (low, high)
 
 
 def _partition_matches(raw: str | None, touched: Range, kind: DataType) -> bool:
@@ -148,10 +313,11 @@ def _statistics_allow(file: DataFile, name: str, touched: Range, kind: DataType)
 def _overlap(low: Any, high: Any, touched: Range, kind: DataType) -> bool:
     if not touched.has_values:
         return False
-    wanted_low, wanted_high = _wanted(touched.low, kind), _wanted(touched.high, kind)
-    if wanted_low is None or wanted_high is None:
+    if _wanted(touched.low, kind) is None or _wanted(touched.high, kind) is None:
         return True
-    return bool(low <= wanted_high and wanted_low <= high)
+    pieces = touched.pieces
+    at = bisect_left(pieces, low, key=lambda piece: _wanted(piece[1], kind))
+    return at < len(pieces) and bool(_wanted(pieces[at][0], kind) <= high)
 
 
 def _value(raw: Any, kind: DataType) -> Any:

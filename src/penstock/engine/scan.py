@@ -34,7 +34,7 @@ from pyspark.sql.types import (
 from penstock.engine.delta_log import DataFile, DeltaLog, Snapshot
 from penstock.engine.drift import bare, drift_affects
 from penstock.engine.interval import ChangeSet, Part, Way
-from penstock.engine.pruning import Bounds, prune
+from penstock.engine.pruning import Bounds, prune, row_filter
 from penstock.errors import InternalError, SourceChanged
 from penstock.names import WEIGHT, quote
 
@@ -77,14 +77,17 @@ _PATH = re.compile(r"((?:[a-z0-9]+:)?/[^\s'\"]*?\.parquet)")
 def scan(spark: SparkSession, snapshot: Snapshot, columns: Sequence[str], bounds: Bounds | None = None) -> DataFrame:
     """The rows of the table at that version: these columns, in this order, named exactly so.
 
-    `bounds` may drop files that hold no touched key; rows outside the bounds can remain.
+    `bounds` may drop files that hold no touched key, and rows of others; rows outside the bounds can remain.
     """
     fields = _fields(snapshot.schema, columns)
+    within = row_filter(bounds, StructType(fields))
     if not snapshot.fast:
-        return _at_version(spark, snapshot.root, snapshot.version, fields)
-    files = prune(snapshot.files, bounds, snapshot.schema)
-    frames = _pinned(spark, [(file, 1) for file in files], fields, snapshot.schema, snapshot.partition_columns)
-    return _union(spark, fields, [frame.drop(_SIGN) for frame in frames])
+        frame = _at_version(spark, snapshot.root, snapshot.version, fields)
+    else:
+        files = prune(snapshot.files, bounds, snapshot.schema)
+        frames = _pinned(spark, [(file, 1) for file in files], fields, snapshot.schema, snapshot.partition_columns)
+        frame = _union(spark, fields, [each.drop(_SIGN) for each in frames])
+    return frame.where(within) if within else frame
 
 
 def changes(

@@ -102,6 +102,11 @@ class Work:
             for source in self.plan.bound.sources
         )
 
+    @property
+    def clock_moved(self) -> bool:
+        """True if the two ends of the interval stand for different moments."""
+        return self.interval.before.data_timestamp != self.interval.after.data_timestamp
+
     def configuration(self, definition: Definition) -> dict[str, str]:
         """The table properties that carry a definition."""
         return {DEFINITION_KEY: definition.to_json(), **key_configuration(self.plan.store.key)}
@@ -152,7 +157,7 @@ def _incremental(work: Work, decision: Decision, timed: Timed, tell: Tell) -> Co
 def _delta(work: Work, decision: Decision, timed: Timed, netted: bool) -> Computed:
     moved = frozenset(source for source, change in work.change_sets.items() if change.data_changed)
     rows_in = sum(work.change_sets[source].rows_estimate for source in moved)
-    query = DeltaQuery(moved=moved, netted=netted, prunable=work.large)
+    query = DeltaQuery(moved=moved, clock=work.clock_moved, netted=netted, prunable=work.large)
     last = work.plan.store.change(query)
     program = work.program(on_driver=rows_in <= work.settings.delta_rs_max_rows)
     with timed("compute"), data_errors(work.name):
@@ -264,7 +269,8 @@ def _fresh(work: Work, program: Program) -> Rows:
         )
         versions = {source.path: work.interval.after.version(source.id) for source in plan.bound.sources}
         work.reads.append(Read("fill", "sources", 0, 0, work.rows_at_rest))
-        frame = work.workspace.recomputed(work.definition.query, columns, versions, plan.store.weighted)
+        moment = work.interval.after.data_timestamp
+        frame = work.workspace.recomputed(work.definition.query, columns, versions, moment, plan.store.weighted)
     return Rows(frame.schema, frame)
 
 

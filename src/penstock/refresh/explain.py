@@ -1,22 +1,27 @@
-"""EXPLAIN STREAM TABLE: verdict, tree, frontiers, costs, and the delta as SQL that runs as printed."""
+"""EXPLAIN STREAM TABLE: verdict, tree, frontiers, costs then and now, and the delta as SQL that runs as printed."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
-from penstock.catalog.model import RefreshMode, StreamTableMeta
+from penstock.catalog.model import Action, RefreshMode, RefreshRecord, RefreshStatus, StreamTableMeta
 from penstock.compile.explain import runnable, tree_lines
 from penstock.compile.plan import Plan, compile_query
 from penstock.compile.reasons import REASONS
 from penstock.compile.stored import SHOWN
+from penstock.engine.delta_log import Snapshot
 from penstock.engine.interval import ChangeSet, classify
+from penstock.engine.pruning import LargeSources
 from penstock.engine.storage import Storage
 from penstock.errors import FrontierLost
 from penstock.names import WEIGHT, Frontier, SourceVersion, quote
 from penstock.operators.consolidate import group_by_bits, kept_by_bits
-from penstock.operators.delta_query import DeltaQuery, Leaf, LeafKind, Moment
+from penstock.operators.delta_query import STORED, DeltaQuery, Leaf, LeafKind, Moment
 from penstock.operators.source import Source
+from penstock.refresh.compute import rows_at_rest
 from penstock.refresh.warehouse import Warehouse
 
 
@@ -37,7 +42,10 @@ class Explanation:
     statements: tuple[tuple[str, str], ...]
     """Purpose and SQL of each step of the delta program."""
     rows_changed: int
-    rows_at_rest: int
+    rows_at_rest: int | None
+    """Rows of all tables that the query reads; None if a log does not count them."""
+    last: RefreshRecord | None = None
+    """The newest refresh that computed something."""
 
     def text(self) -> str:
         """For the terminal."""
@@ -47,15 +55,27 @@ class Explanation:
             lines.append(f"  reason     {self.reason_code}: {REASONS.get(self.reason_code, '')}")
             lines.append(f"             {self.reason}")
         lines.append(f"  stored as  {self.strategy}")
-        lines.append(
-            f"  costs      incremental reads about {self.rows_changed:,} changed rows, full reads {self.rows_at_rest:,}"
-        )
+        lines += self._costs()
         lines += ["", "sources", *(f"  {line}" for line in self.source_lines)]
         if self.tree:
             lines += ["", "operators", *(f"  {line}" for line in self.tree)]
         for number, (purpose, sql) in enumerate(self.statements, 1):
             lines += ["", f"-- delta, step {number} of {len(self.statements)}: {purpose}", sql + ";"]
         return "\n".join(lines) + "\n"
+
+    def _costs(self) -> list[str]:
+        changed, at_rest = f"{self.rows_changed:,} rows changed", "not counted by the log"
+        if self.rows_at_rest is not None:
+            at_rest = f"{self.rows_at_rest:,}{_share(self.rows_changed, self.rows_at_rest)}"
+        lines = [f"  costs      {changed} since the last refresh, rows at rest: {at_rest}"]
+        if (last := self.last) is not None:
+            read = "not counted by the logs" if last.rows_read is None else f"{last.rows_read:,}"
+            share = _share(last.rows_read, last.rows_at_rest)
+            lines.append(
+                f"  last time  {last.action.value}: {last.delta_rows or 0:,} rows changed, rows read: {read}{share}, "
+                f"rows written: {last.rows_written or 0:,}"
+            )
+        return lines
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
@@ -73,7 +93,21 @@ class Explanation:
             "delta": [{"purpose": purpose, "sql": sql} for purpose, sql in self.statements],
             "rows_changed": self.rows_changed,
             "rows_at_rest": self.rows_at_rest,
+            "last_refresh": {
+                "action": self.last.action.value,
+                "rows_changed": self.last.delta_rows,
+                "rows_read": self.last.rows_read,
+                "rows_at_rest": self.last.rows_at_rest,
+                "rows_written": self.last.rows_written,
+            }
+            if self.last is not None
+            else None,
         }
+
+
+def _share(part: int | None, whole: int | None) -> str:
+    """` (0.4% of …)`, or nothing where there is nothing to compare."""
+    return f" ({part / whole:.2%} of rows at rest)" if part is not None and whole else ""
 
 
 def explain_table(warehouse: Warehouse, meta: StreamTableMeta) -> Explanation:
@@ -82,7 +116,23 @@ def explain_table(warehouse: Warehouse, meta: StreamTableMeta) -> Explanation:
     plan = warehouse.workspace(definition).plan_anew(definition.query, definition.key)
     storage = Storage.open(meta.path)
     stored = f"delta.{quote(storage.path)} VERSION AS OF {storage.version}"
-    return _explain(warehouse, str(meta.name), plan, meta.refresh_mode, meta.frontier, stored)
+    told = _explain(
+        warehouse,
+        str(meta.name),
+        plan,
+        meta.refresh_mode,
+        meta.frontier,
+        stored,
+        {STORED: warehouse.logs.at(storage.path).snapshot(storage.version)},
+    )
+    return replace(told, last=_last(warehouse, meta))
+
+
+def _last(warehouse: Warehouse, meta: StreamTableMeta) -> RefreshRecord | None:
+    for record in warehouse.catalog.recent_history(meta.name):
+        if record.status is RefreshStatus.COMPLETED and record.action not in {Action.NO_DATA, Action.SKIP}:
+            return record
+    return None
 
 
 def explain_query(warehouse: Warehouse, query: str, settings: dict[str, str], database: str) -> Explanation:
@@ -98,6 +148,7 @@ def _explain(
     mode: RefreshMode,
     before: Frontier | None,
     stored: str | None,
+    held: Mapping[str, Snapshot] = MappingProxyType({}),
 ) -> Explanation:
     sources = plan.bound.sources
     changes: dict[str, ChangeSet] = {}
@@ -119,7 +170,8 @@ def _explain(
     )
     statements: list[tuple[str, str]] = []
     if plan.incremental:
-        query = DeltaQuery(moved=frozenset(changes))
+        snapshots = {source: change.end for source, change in changes.items()}
+        query = DeltaQuery(moved=frozenset(changes), prunable=LargeSources({**snapshots, **held}))
         last = plan.store.change(query)
         done: dict[str, str] = {}
         for step in (*query.steps, last):
@@ -141,7 +193,7 @@ def _explain(
         source_lines=tuple(lines),
         statements=tuple(statements),
         rows_changed=sum(change.rows_estimate for change in changes.values()),
-        rows_at_rest=sum(change.end.rows or 0 for change in changes.values()),
+        rows_at_rest=rows_at_rest(change.end for change in changes.values()),
     )
 
 

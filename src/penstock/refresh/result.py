@@ -28,6 +28,10 @@ class RefreshResult:
     seconds: float
     timings: Mapping[str, float] = field(default_factory=dict)
     delta_rows: int | None = None
+    rows_read: int | None = None
+    """Rows of the data files that were read, as their tables' logs count them; None if a log does not."""
+    rows_at_rest: int | None = None
+    """Rows of all tables that the query reads."""
     applier: str | None = None
     upstream: tuple[RefreshResult, ...] = ()
 
@@ -41,6 +45,8 @@ class RefreshResult:
             "rows_inserted": self.rows_inserted,
             "rows_deleted": self.rows_deleted,
             "delta_rows": self.delta_rows,
+            "rows_read": self.rows_read,
+            "rows_at_rest": self.rows_at_rest,
             "frontier": self.frontier.to_json() if self.frontier else None,
             "data_timestamp": self.data_timestamp.isoformat() if self.data_timestamp else None,
             "version": self.version,

@@ -219,7 +219,7 @@ class Refresher:
                 else None,
                 rebuild=rebuild,
                 data_changed=situation.data_changed,
-                restless=plan.bound.restless,
+                restless=plan.bound.restless and not (plan.incremental and situation.before == situation.after),
             )
         )
         work = Work(
@@ -391,6 +391,8 @@ class Refresher:
                 rows_inserted=result.rows_inserted,
                 rows_deleted=result.rows_deleted,
                 delta_rows=result.delta_rows,
+                rows_read=result.rows_read,
+                rows_at_rest=result.rows_at_rest,
                 rows_written=computed.rows_written if computed else 0,
                 applier=result.applier,
                 timings=dict(attempt.timings),
@@ -437,6 +439,8 @@ class Refresher:
             seconds=attempt.seconds,
             timings=dict(attempt.timings),
             delta_rows=computed.delta_rows if computed else 0,
+            rows_read=computed.rows_read if computed else 0,
+            rows_at_rest=computed.rows_at_rest if computed else None,
             applier=computed.applier if computed else None,
         )
 

@@ -231,7 +231,9 @@ class FakeTables:
 
         return [
             record(4, Action.INCREMENTAL, RefreshStatus.RUNNING, None),
-            record(3, Action.INCREMENTAL, RefreshStatus.COMPLETED, 0.21, rows_inserted=12, rows_deleted=3),
+            record(
+                3, Action.INCREMENTAL, RefreshStatus.COMPLETED, 0.21, rows_inserted=12, rows_deleted=3, rows_read=88
+            ),
             record(2, Action.FULL, RefreshStatus.FAILED, 95, error_message="[QUERY_FAILED] division by zero in row 7"),
             record(1, Action.REINITIALIZE, RefreshStatus.COMPLETED, 4, rows_inserted=1000, reason="initial fill"),
         ][:max_rows]

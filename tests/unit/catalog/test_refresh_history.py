@@ -48,6 +48,7 @@ def test_every_field_survives(catalog: SqliteCatalog, add: Callable[..., int], n
         rows_deleted=2,
         delta_rows=3,
         rows_read=4,
+        rows_at_rest=7,
         rows_written=5,
         applier="delta-rs",
         timings={"pin": 0.25, "apply": 1.5},

@@ -25,8 +25,10 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from penstock.engine.delta_log import DataFile
-from penstock.engine.pruning import Bounds, Range, bounds_of, keep_file
+from penstock.engine import pruning
+from penstock.engine.allow_list import Protocol
+from penstock.engine.delta_log import DataFile, Metadata, Snapshot
+from penstock.engine.pruning import Bounds, LargeSources, Range, bounds_of, keep_file, row_filter
 
 TYPES: dict[str, DataType] = {
     "i": IntegerType(),
@@ -168,3 +170,102 @@ def test_bounds_of_touched_keys() -> None:
 
 def test_without_a_match_for_null_only_null_keys_touch_nothing() -> None:
     assert not kept("i", 1, 2, Range(None, None), nulls=None)
+
+
+def test_keys_far_apart_do_not_keep_the_files_between_them() -> None:
+    touched = bounds_of(pa.table({"k": [9, 1, 900, None, 1]}), {"l": "k"}).columns["l"]
+    assert touched.spans == ((1, 1), (9, 9), (900, 900))
+    assert [kept("l", low, low + 9, touched) for low in (0, 10, 800, 891, 901)] == [True, False, False, True, False]
+    days = bounds_of(pa.table({"k": [date(2024, 1, 1), date(2024, 3, 1)]}), {"day": "k"}).columns["day"]
+    assert not kept("day", "2024-01-02", "2024-02-29", days)
+    assert kept("day", "2024-01-02", "2024-03-01", days)
+
+
+def test_many_keys_are_taken_together_with_their_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pruning, "SPANS", 3)
+    touched = bounds_of(pa.table({"k": list(range(0, 70, 10))}), {"l": "k"}).columns["l"]
+    assert touched.spans == ((0, 20), (30, 50), (60, 60))
+    assert (touched.low, touched.high) == (0, 60)
+    assert not kept("l", 21, 29, touched)
+    assert kept("l", 21, 30, touched)
+
+
+def test_instants_are_ordered_as_instants_when_clocks_go_back() -> None:
+    first, second = datetime(2024, 10, 27, 0, 50, tzinfo=UTC), datetime(2024, 10, 27, 1, 10, tzinfo=UTC)
+    column = pa.array([second, first], pa.timestamp("us", "Europe/Prague"))
+    touched = bounds_of(pa.table({"k": column}), {"ts": "k"}).columns["ts"]
+    assert touched.spans == ((first, first), (second, second))
+    assert not kept("ts", "2024-10-27T00:55:00.000Z", "2024-10-27T01:05:00.000Z", touched)
+
+
+def test_several_ranges_meet() -> None:
+    one = Range(1, 9, True, ((1, 3), (5, 5), (7, 9)))
+    two = Range(2, 8, False, ((2, 2), (4, 8)))
+    assert one.meet(two).spans == two.meet(one).spans == ((2, 2), (5, 5), (7, 8))
+    assert one.meet(two) == Range(2, 8)
+    assert one.meet(Range(None, None, True)) == Range(None, None, True)
+    both = Bounds({"i": one}).meet(Bounds({"i": Range(20, 30), "l": two}))
+    assert both.columns == {"i": Range(None, None), "l": two}
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "text"),
+    [
+        ("i", [3, -1], "(`i` IN ((-1), 3))"),
+        ("i", [3, None], "(`i` IN (3) OR `i` IS NULL)"),
+        ("i", [None], "(`i` IS NULL)"),
+        ("i", [], "(FALSE)"),
+        ("s", ["it's ${x}"], "(`s` IN ('it\\u0027s \\u0024{x}'))"),
+        ("m", [Decimal("1.50")], "(`m` IN (CAST('1.50' AS DECIMAL(15,2))))"),
+        ("day", [date(1500, 1, 1)], "(`day` IN (CAST('1500-01-01' AS DATE)))"),
+        (
+            "ntz",
+            [datetime(2024, 1, 1)],
+            "((`ntz` >= TIMESTAMP_NTZ '2023-12-31 23:59:59.999000' "
+            "AND `ntz` <= TIMESTAMP_NTZ '2024-01-01 00:00:00.001000'))",
+        ),
+        ("l", list(range(100)), "((`l` >= 0 AND `l` <= 99))"),
+        ("d", [1.0], ""),
+    ],
+)
+def test_rows_are_filtered_by_what_can_be_written_down(column: str, values: list[Any], text: str) -> None:
+    kinds = {"i": pa.int32(), "l": pa.int64(), "m": pa.decimal128(15, 2), "s": pa.string()}
+    table = pa.table({"k": pa.array(values, kinds.get(column))})
+    assert row_filter(bounds_of(table, {column: "k"}), SCHEMA) == text
+
+
+def snapshot(spans: list[tuple[int, int]], rows: int | None = 100_000) -> Snapshot:
+    files = [
+        DataFile(
+            f"/t/{n}",
+            1,
+            {},
+            json.dumps({"numRecords": rows, "minValues": {"l": low}, "maxValues": {"l": high}, "nullCount": {"l": 0}}),
+            name=str(n),
+        )
+        for n, (low, high) in enumerate(spans)
+    ]
+    metadata = Metadata("t", SCHEMA.json(), (), {})
+    return Snapshot("/t", 0, metadata, Protocol(1, 2, frozenset()), {file.key: file for file in files}, {}, None)
+
+
+@pytest.mark.parametrize(
+    ("spans", "rows", "worth"),
+    [
+        ([(n * 10, n * 10 + 9) for n in range(20)], 100_000, True),
+        ([(n * 10, n * 10 + 9) for n in range(20)], None, True),
+        ([(n * 10, n * 10 + 12) for n in range(4)], 100_000, True),
+        ([(0, 1000) for _ in range(20)], 100_000, False),
+        ([(n * 10, n * 10 + 9) for n in range(20)], 10, False),
+        ([(n * 10, n * 10 + 9) for n in range(3)], 100_000, False),
+    ],
+    ids=["in order", "rows not counted", "slight overlap", "scattered", "few rows", "few files"],
+)
+def test_keys_are_worth_collecting_for_a_large_table_in_their_order(
+    spans: list[tuple[int, int]], rows: int | None, worth: bool
+) -> None:
+    large = LargeSources({"t": snapshot(spans, rows)})
+    assert (("t", "l") in large) is worth
+    assert ("t", "d") not in large
+    assert ("t", "nothing") not in large
+    assert ("u", "l") not in large
