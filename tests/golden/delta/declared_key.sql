@@ -23,6 +23,8 @@ WITH `__ps_scan_1` AS (
 SELECT DISTINCT `k_1` FROM `__ps_scan_1`;
 
 -- delta: the consolidated delta
+--   __ps_after_default_t_3 within k in __ps_step_1.k_1
+--   __ps_before_default_t_4 within k in __ps_step_1.k_1
 WITH `__ps_scan_2` AS (
   SELECT `k` AS `k_1` FROM `__ps_after_default_t_3`
 ),
@@ -41,13 +43,13 @@ WITH `__ps_scan_2` AS (
 `__ps_group_7` AS (
   SELECT `k_1`, count(1) AS `count_5` FROM `__ps_touched_rows_6` GROUP BY `k_1`
 ),
-`__ps_group_delta_8` AS (
+`__ps_difference_8` AS (
   SELECT `k_1`, `count_5`, CAST(1 AS BIGINT) AS `__ps_weight` FROM `__ps_group_4`
   UNION ALL
   SELECT `k_1`, `count_5`, CAST(-1 AS BIGINT) AS `__ps_weight` FROM `__ps_group_7`
 ),
 `__ps_project_9` AS (
-  SELECT `k_1`, `count_5` AS `n_6`, `__ps_weight` FROM `__ps_group_delta_8`
+  SELECT `k_1`, `count_5` AS `n_6`, `__ps_weight` FROM `__ps_difference_8`
 ),
 `__ps_net_10` AS (
   SELECT `k_1`, `n_6`, sum(`__ps_weight`) AS `__ps_weight` FROM `__ps_project_9` GROUP BY `k_1`, `n_6` HAVING sum(`__ps_weight`) <> 0
@@ -55,6 +57,7 @@ WITH `__ps_scan_2` AS (
 SELECT `k_1` AS `k`, `n_6` AS `n`, `__ps_weight` FROM `__ps_net_10`;
 
 -- settle: the row that each touched key is left with
+--   __ps_stored within k in __ps_changed.k
 WITH `__ps_keys_11` AS (
   SELECT DISTINCT `k` FROM `__ps_changed`
 ),

@@ -66,8 +66,10 @@ FROM (SELECT *, CASE WHEN `__ps_count` < 0 THEN '!' WHEN `__ps_count` = 0 THEN '
 WHERE `__ps_op` IN ('!', '?') OR (`__ps_op` = 'd' AND `__ps_there`) OR (`__ps_op` = 'u' AND NOT (`__ps_there` AND (`g` <=> `__ps_o0`) AND (`c0` <=> `__ps_o1`) AND (`c1` <=> `__ps_o2`) AND (`c2` <=> `__ps_o3`) AND ((CAST(`c3` AS STRING) <=> CAST(`__ps_o4` AS STRING)) AND (`c3` <=> `__ps_o4`)) AND (`c4` <=> `__ps_o5`) AND (`__ps_count` <=> `__ps_o6`) AND (`__ps_s0_n` <=> `__ps_o7`) AND (`__ps_s1_n` <=> `__ps_o8`) AND (`__ps_s2_n` <=> `__ps_o9`) AND (`__ps_s2_s` <=> `__ps_o10`) AND (`__ps_s3_n` <=> `__ps_o11`) AND (`__ps_s3_s` <=> `__ps_o12`) AND (`__ps_s3_b` <=> `__ps_o13`) AND (`__ps_s4_n` <=> `__ps_o14`) AND (`__ps_s4_s` <=> `__ps_o15`)));
 
 -- recompute: touched groups computed anew
+--   __ps_after_default_t_5 within g in __ps_changed.g
+--   __ps_stored_within_4 within g in __ps_changed.g
 WITH `__ps_scan_10` AS (
-  SELECT `g` AS `g_2`, `v` AS `v_3`, `d` AS `d_4` FROM `__ps_after_default_t_4`
+  SELECT `g` AS `g_2`, `v` AS `v_3`, `d` AS `d_4` FROM `__ps_after_default_t_5`
 ),
 `__ps_stale_9` AS (
   SELECT `g` AS `g_2` FROM `__ps_changed` WHERE `__ps_op` = '?'
@@ -88,7 +90,7 @@ WITH `__ps_scan_10` AS (
   SELECT `g_2` AS `g`, `c0_10` AS `c0`, `c1_11` AS `c1`, `c2_12` AS `c2`, `c3_13` AS `c3`, `c4_14` AS `c4`, `__ps_count`, `__ps_s0_n`, `__ps_s1_n`, `__ps_s2_n`, `__ps_s2_s`, `__ps_s3_n`, `__ps_s3_s`, `__ps_s3_b`, `__ps_s4_n`, `__ps_s4_s` FROM `__ps_row_14`
 )
 SELECT CASE WHEN coalesce(n.`__ps_there`, FALSE) THEN n.`g` ELSE o.`g` END AS `g`, CASE WHEN coalesce(n.`__ps_there`, FALSE) THEN n.`c0` ELSE o.`c0` END AS `c0`, CASE WHEN coalesce(n.`__ps_there`, FALSE) THEN n.`c1` ELSE o.`c1` END AS `c1`, CASE WHEN coalesce(n.`__ps_there`, FALSE) THEN n.`c2` ELSE o.`c2` END AS `c2`, CASE WHEN coalesce(n.`__ps_there`, FALSE) THEN n.`c3` ELSE o.`c3` END AS `c3`, CASE WHEN coalesce(n.`__ps_there`, FALSE) THEN n.`c4` ELSE o.`c4` END AS `c4`, CASE WHEN coalesce(n.`__ps_there`, FALSE) THEN n.`__ps_count` ELSE o.`__ps_count` END AS `__ps_count`, CASE WHEN coalesce(n.`__ps_there`, FALSE) THEN n.`__ps_s0_n` ELSE o.`__ps_s0_n` END AS `__ps_s0_n`, CASE WHEN coalesce(n.`__ps_there`, FALSE) THEN n.`__ps_s1_n` ELSE o.`__ps_s1_n` END AS `__ps_s1_n`, CASE WHEN coalesce(n.`__ps_there`, FALSE) THEN n.`__ps_s2_n` ELSE o.`__ps_s2_n` END AS `__ps_s2_n`, CASE WHEN coalesce(n.`__ps_there`, FALSE) THEN n.`__ps_s2_s` ELSE o.`__ps_s2_s` END AS `__ps_s2_s`, CASE WHEN coalesce(n.`__ps_there`, FALSE) THEN n.`__ps_s3_n` ELSE o.`__ps_s3_n` END AS `__ps_s3_n`, CASE WHEN coalesce(n.`__ps_there`, FALSE) THEN n.`__ps_s3_s` ELSE o.`__ps_s3_s` END AS `__ps_s3_s`, CASE WHEN coalesce(n.`__ps_there`, FALSE) THEN n.`__ps_s3_b` ELSE o.`__ps_s3_b` END AS `__ps_s3_b`, CASE WHEN coalesce(n.`__ps_there`, FALSE) THEN n.`__ps_s4_n` ELSE o.`__ps_s4_n` END AS `__ps_s4_n`, CASE WHEN coalesce(n.`__ps_there`, FALSE) THEN n.`__ps_s4_s` ELSE o.`__ps_s4_s` END AS `__ps_s4_s`, CASE WHEN coalesce(n.`__ps_there`, FALSE) THEN 'u' ELSE 'd' END AS `__ps_op`, CASE WHEN (coalesce(n.`__ps_there`, FALSE) AND TRUE) AND NOT ((coalesce(n.`__ps_there`, FALSE) AND TRUE) AND (coalesce(o.`__ps_there`, FALSE) AND TRUE) AND (n.`g` <=> o.`g`) AND (n.`c0` <=> o.`c0`) AND (n.`c1` <=> o.`c1`) AND (n.`c2` <=> o.`c2`) AND ((CAST(n.`c3` AS STRING) <=> CAST(o.`c3` AS STRING)) AND (n.`c3` <=> o.`c3`)) AND (n.`c4` <=> o.`c4`)) THEN 1L ELSE 0L END AS `__ps_plus`, CASE WHEN (coalesce(o.`__ps_there`, FALSE) AND TRUE) AND NOT ((coalesce(n.`__ps_there`, FALSE) AND TRUE) AND (coalesce(o.`__ps_there`, FALSE) AND TRUE) AND (n.`g` <=> o.`g`) AND (n.`c0` <=> o.`c0`) AND (n.`c1` <=> o.`c1`) AND (n.`c2` <=> o.`c2`) AND ((CAST(n.`c3` AS STRING) <=> CAST(o.`c3` AS STRING)) AND (n.`c3` <=> o.`c3`)) AND (n.`c4` <=> o.`c4`)) THEN 1L ELSE 0L END AS `__ps_minus`
-FROM `__ps_stale_9` t LEFT JOIN (SELECT *, TRUE AS `__ps_there` FROM `__ps_stored_row_15`) n ON (t.`g_2` <=> n.`g`) LEFT JOIN (SELECT *, TRUE AS `__ps_there` FROM `__ps_stored`) o ON (t.`g_2` <=> o.`g`)
+FROM `__ps_stale_9` t LEFT JOIN (SELECT *, TRUE AS `__ps_there` FROM `__ps_stored_row_15`) n ON (t.`g_2` <=> n.`g`) LEFT JOIN (SELECT *, TRUE AS `__ps_there` FROM `__ps_stored_within_4`) o ON (t.`g_2` <=> o.`g`)
 WHERE (coalesce(n.`__ps_there`, FALSE) AND NOT (coalesce(o.`__ps_there`, FALSE) AND (n.`g` <=> o.`g`) AND (n.`c0` <=> o.`c0`) AND (n.`c1` <=> o.`c1`) AND (n.`c2` <=> o.`c2`) AND ((CAST(n.`c3` AS STRING) <=> CAST(o.`c3` AS STRING)) AND (n.`c3` <=> o.`c3`)) AND (n.`c4` <=> o.`c4`) AND (n.`__ps_count` <=> o.`__ps_count`) AND (n.`__ps_s0_n` <=> o.`__ps_s0_n`) AND (n.`__ps_s1_n` <=> o.`__ps_s1_n`) AND (n.`__ps_s2_n` <=> o.`__ps_s2_n`) AND (n.`__ps_s2_s` <=> o.`__ps_s2_s`) AND (n.`__ps_s3_n` <=> o.`__ps_s3_n`) AND (n.`__ps_s3_s` <=> o.`__ps_s3_s`) AND (n.`__ps_s3_b` <=> o.`__ps_s3_b`) AND (n.`__ps_s4_n` <=> o.`__ps_s4_n`) AND (n.`__ps_s4_s` <=> o.`__ps_s4_s`))) OR (NOT coalesce(n.`__ps_there`, FALSE) AND coalesce(o.`__ps_there`, FALSE));
 
 -- title: folded extremes
@@ -152,8 +154,10 @@ FROM (SELECT *, CASE WHEN `__ps_count` < 0 THEN '!' WHEN `__ps_count` = 0 THEN '
 WHERE `__ps_op` IN ('!', '?') OR (`__ps_op` = 'd' AND `__ps_there`) OR (`__ps_op` = 'u' AND NOT (`__ps_there` AND (`g` <=> `__ps_o0`) AND (`c0` <=> `__ps_o1`) AND (`c1` <=> `__ps_o2`) AND (`__ps_count` <=> `__ps_o3`) AND (`__ps_s0_m` <=> `__ps_o4`) AND (`__ps_s1_m` <=> `__ps_o5`)));
 
 -- recompute: touched groups computed anew
+--   __ps_after_default_t_5 within g in __ps_changed.g
+--   __ps_stored_within_4 within g in __ps_changed.g
 WITH `__ps_scan_11` AS (
-  SELECT `g` AS `g_2`, `v` AS `v_3`, `d` AS `d_4` FROM `__ps_after_default_t_4`
+  SELECT `g` AS `g_2`, `v` AS `v_3`, `d` AS `d_4` FROM `__ps_after_default_t_5`
 ),
 `__ps_stale_10` AS (
   SELECT `g` AS `g_2` FROM `__ps_changed` WHERE `__ps_op` = '?'
@@ -174,7 +178,7 @@ WITH `__ps_scan_11` AS (
   SELECT `g_2` AS `g`, `c0_7` AS `c0`, `c1_8` AS `c1`, `__ps_count`, `__ps_s0_m`, `__ps_s1_m` FROM `__ps_row_15`
 )
 SELECT CASE WHEN coalesce(n.`__ps_there`, FALSE) THEN n.`g` ELSE o.`g` END AS `g`, CASE WHEN coalesce(n.`__ps_there`, FALSE) THEN n.`c0` ELSE o.`c0` END AS `c0`, CASE WHEN coalesce(n.`__ps_there`, FALSE) THEN n.`c1` ELSE o.`c1` END AS `c1`, CASE WHEN coalesce(n.`__ps_there`, FALSE) THEN n.`__ps_count` ELSE o.`__ps_count` END AS `__ps_count`, CASE WHEN coalesce(n.`__ps_there`, FALSE) THEN n.`__ps_s0_m` ELSE o.`__ps_s0_m` END AS `__ps_s0_m`, CASE WHEN coalesce(n.`__ps_there`, FALSE) THEN n.`__ps_s1_m` ELSE o.`__ps_s1_m` END AS `__ps_s1_m`, CASE WHEN coalesce(n.`__ps_there`, FALSE) THEN 'u' ELSE 'd' END AS `__ps_op`, CASE WHEN (coalesce(n.`__ps_there`, FALSE) AND TRUE) AND NOT ((coalesce(n.`__ps_there`, FALSE) AND TRUE) AND (coalesce(o.`__ps_there`, FALSE) AND TRUE) AND (n.`g` <=> o.`g`) AND (n.`c0` <=> o.`c0`) AND (n.`c1` <=> o.`c1`)) THEN 1L ELSE 0L END AS `__ps_plus`, CASE WHEN (coalesce(o.`__ps_there`, FALSE) AND TRUE) AND NOT ((coalesce(n.`__ps_there`, FALSE) AND TRUE) AND (coalesce(o.`__ps_there`, FALSE) AND TRUE) AND (n.`g` <=> o.`g`) AND (n.`c0` <=> o.`c0`) AND (n.`c1` <=> o.`c1`)) THEN 1L ELSE 0L END AS `__ps_minus`
-FROM `__ps_stale_10` t LEFT JOIN (SELECT *, TRUE AS `__ps_there` FROM `__ps_stored_row_16`) n ON (t.`g_2` <=> n.`g`) LEFT JOIN (SELECT *, TRUE AS `__ps_there` FROM `__ps_stored`) o ON (t.`g_2` <=> o.`g`)
+FROM `__ps_stale_10` t LEFT JOIN (SELECT *, TRUE AS `__ps_there` FROM `__ps_stored_row_16`) n ON (t.`g_2` <=> n.`g`) LEFT JOIN (SELECT *, TRUE AS `__ps_there` FROM `__ps_stored_within_4`) o ON (t.`g_2` <=> o.`g`)
 WHERE (coalesce(n.`__ps_there`, FALSE) AND NOT (coalesce(o.`__ps_there`, FALSE) AND (n.`g` <=> o.`g`) AND (n.`c0` <=> o.`c0`) AND (n.`c1` <=> o.`c1`) AND (n.`__ps_count` <=> o.`__ps_count`) AND (n.`__ps_s0_m` <=> o.`__ps_s0_m`) AND (n.`__ps_s1_m` <=> o.`__ps_s1_m`))) OR (NOT coalesce(n.`__ps_there`, FALSE) AND coalesce(o.`__ps_there`, FALSE));
 
 -- title: global aggregate
@@ -323,8 +327,10 @@ FROM (SELECT *, CASE WHEN `__ps_count` < 0 THEN '!' WHEN `__ps_count` = 0 THEN '
 WHERE `__ps_op` IN ('!', '?') OR (`__ps_op` = 'd' AND `__ps_there`) OR (`__ps_op` = 'u' AND NOT (`__ps_there` AND (`g` <=> `__ps_o0`) AND (`s` <=> `__ps_o1`) AND (`__ps_count` <=> `__ps_o2`) AND (`__ps_s0_n` <=> `__ps_o3`) AND (`__ps_s0_s` <=> `__ps_o4`) AND (`__ps_shown` <=> `__ps_o5`)));
 
 -- recompute: touched groups computed anew
+--   __ps_after_default_t_5 within g in __ps_changed.g
+--   __ps_stored_within_4 within g in __ps_changed.g
 WITH `__ps_scan_11` AS (
-  SELECT `g` AS `g_2`, `v` AS `v_3` FROM `__ps_after_default_t_4`
+  SELECT `g` AS `g_2`, `v` AS `v_3` FROM `__ps_after_default_t_5`
 ),
 `__ps_stale_10` AS (
   SELECT `g` AS `g_2` FROM `__ps_changed` WHERE `__ps_op` = '?'
@@ -348,7 +354,7 @@ WITH `__ps_scan_11` AS (
   SELECT `g_2` AS `g`, `s_6` AS `s`, `__ps_count`, `__ps_s0_n`, `__ps_s0_s`, `__ps_shown` FROM `__ps_row_16`
 )
 SELECT CASE WHEN coalesce(n.`__ps_there`, FALSE) THEN n.`g` ELSE o.`g` END AS `g`, CASE WHEN coalesce(n.`__ps_there`, FALSE) THEN n.`s` ELSE o.`s` END AS `s`, CASE WHEN coalesce(n.`__ps_there`, FALSE) THEN n.`__ps_count` ELSE o.`__ps_count` END AS `__ps_count`, CASE WHEN coalesce(n.`__ps_there`, FALSE) THEN n.`__ps_s0_n` ELSE o.`__ps_s0_n` END AS `__ps_s0_n`, CASE WHEN coalesce(n.`__ps_there`, FALSE) THEN n.`__ps_s0_s` ELSE o.`__ps_s0_s` END AS `__ps_s0_s`, CASE WHEN coalesce(n.`__ps_there`, FALSE) THEN n.`__ps_shown` ELSE o.`__ps_shown` END AS `__ps_shown`, CASE WHEN coalesce(n.`__ps_there`, FALSE) THEN 'u' ELSE 'd' END AS `__ps_op`, CASE WHEN (coalesce(n.`__ps_there`, FALSE) AND coalesce(n.`__ps_shown`, FALSE)) AND NOT ((coalesce(n.`__ps_there`, FALSE) AND coalesce(n.`__ps_shown`, FALSE)) AND (coalesce(o.`__ps_there`, FALSE) AND coalesce(o.`__ps_shown`, FALSE)) AND (n.`g` <=> o.`g`) AND (n.`s` <=> o.`s`)) THEN 1L ELSE 0L END AS `__ps_plus`, CASE WHEN (coalesce(o.`__ps_there`, FALSE) AND coalesce(o.`__ps_shown`, FALSE)) AND NOT ((coalesce(n.`__ps_there`, FALSE) AND coalesce(n.`__ps_shown`, FALSE)) AND (coalesce(o.`__ps_there`, FALSE) AND coalesce(o.`__ps_shown`, FALSE)) AND (n.`g` <=> o.`g`) AND (n.`s` <=> o.`s`)) THEN 1L ELSE 0L END AS `__ps_minus`
-FROM `__ps_stale_10` t LEFT JOIN (SELECT *, TRUE AS `__ps_there` FROM `__ps_stored_row_17`) n ON (t.`g_2` <=> n.`g`) LEFT JOIN (SELECT *, TRUE AS `__ps_there` FROM `__ps_stored`) o ON (t.`g_2` <=> o.`g`)
+FROM `__ps_stale_10` t LEFT JOIN (SELECT *, TRUE AS `__ps_there` FROM `__ps_stored_row_17`) n ON (t.`g_2` <=> n.`g`) LEFT JOIN (SELECT *, TRUE AS `__ps_there` FROM `__ps_stored_within_4`) o ON (t.`g_2` <=> o.`g`)
 WHERE (coalesce(n.`__ps_there`, FALSE) AND NOT (coalesce(o.`__ps_there`, FALSE) AND (n.`g` <=> o.`g`) AND (n.`s` <=> o.`s`) AND (n.`__ps_count` <=> o.`__ps_count`) AND (n.`__ps_s0_n` <=> o.`__ps_s0_n`) AND (n.`__ps_s0_s` <=> o.`__ps_s0_s`) AND (n.`__ps_shown` <=> o.`__ps_shown`))) OR (NOT coalesce(n.`__ps_there`, FALSE) AND coalesce(o.`__ps_there`, FALSE));
 
 -- title: minimum over a join
@@ -397,16 +403,16 @@ WITH `__ps_scan_1` AS (
   FROM `__ps_scan_1`
   JOIN `__ps_scan_2` ON (`k_1` = `k_5`)
 ),
-`__ps_scan_4` AS (
-  SELECT `k` AS `k_1`, `g` AS `g_2` FROM `__ps_before_default_t_3`
-),
 `__ps_scan_5` AS (
-  SELECT `k` AS `k_5`, `w` AS `w_7`, `__ps_weight` FROM `__ps_changes_default_u_4`
+  SELECT `k` AS `k_1`, `g` AS `g_2` FROM `__ps_before_default_t_4`
+),
+`__ps_scan_4` AS (
+  SELECT `k` AS `k_5`, `w` AS `w_7`, `__ps_weight` FROM `__ps_changes_default_u_3`
 ),
 `__ps_join_6` AS (
-  SELECT `k_1`, `g_2`, `k_5`, `w_7`, `__ps_scan_5`.`__ps_weight`
-  FROM `__ps_scan_5`
-  JOIN `__ps_scan_4` ON (`k_1` = `k_5`)
+  SELECT `k_1`, `g_2`, `k_5`, `w_7`, `__ps_scan_4`.`__ps_weight`
+  FROM `__ps_scan_4`
+  JOIN `__ps_scan_5` ON (`k_1` = `k_5`)
 ),
 `__ps_join_7` AS (
   SELECT `k_1`, `g_2`, `k_5`, `w_7`, `__ps_weight` FROM `__ps_join_3`
@@ -442,8 +448,10 @@ FROM (SELECT *, CASE WHEN `__ps_count` < 0 THEN '!' WHEN `__ps_count` = 0 THEN '
 WHERE `__ps_op` IN ('!', '?') OR (`__ps_op` = 'd' AND `__ps_there`) OR (`__ps_op` = 'u' AND NOT (`__ps_there` AND (`g` <=> `__ps_o0`) AND (`m` <=> `__ps_o1`) AND (`__ps_count` <=> `__ps_o2`) AND (`__ps_s0_m` <=> `__ps_o3`)));
 
 -- recompute: touched groups computed anew
+--   __ps_after_default_t_8 within g in __ps_changed.g
+--   __ps_stored_within_7 within g in __ps_changed.g
 WITH `__ps_scan_17` AS (
-  SELECT `k` AS `k_1`, `g` AS `g_2` FROM `__ps_after_default_t_7`
+  SELECT `k` AS `k_1`, `g` AS `g_2` FROM `__ps_after_default_t_8`
 ),
 `__ps_scan_2` AS (
   SELECT `k` AS `k_5`, `w` AS `w_7` FROM `__ps_after_default_u_2`
@@ -472,5 +480,5 @@ WITH `__ps_scan_17` AS (
   SELECT `g_2` AS `g`, `m_9` AS `m`, `__ps_count`, `__ps_s0_m` FROM `__ps_row_22`
 )
 SELECT CASE WHEN coalesce(n.`__ps_there`, FALSE) THEN n.`g` ELSE o.`g` END AS `g`, CASE WHEN coalesce(n.`__ps_there`, FALSE) THEN n.`m` ELSE o.`m` END AS `m`, CASE WHEN coalesce(n.`__ps_there`, FALSE) THEN n.`__ps_count` ELSE o.`__ps_count` END AS `__ps_count`, CASE WHEN coalesce(n.`__ps_there`, FALSE) THEN n.`__ps_s0_m` ELSE o.`__ps_s0_m` END AS `__ps_s0_m`, CASE WHEN coalesce(n.`__ps_there`, FALSE) THEN 'u' ELSE 'd' END AS `__ps_op`, CASE WHEN (coalesce(n.`__ps_there`, FALSE) AND TRUE) AND NOT ((coalesce(n.`__ps_there`, FALSE) AND TRUE) AND (coalesce(o.`__ps_there`, FALSE) AND TRUE) AND (n.`g` <=> o.`g`) AND (n.`m` <=> o.`m`)) THEN 1L ELSE 0L END AS `__ps_plus`, CASE WHEN (coalesce(o.`__ps_there`, FALSE) AND TRUE) AND NOT ((coalesce(n.`__ps_there`, FALSE) AND TRUE) AND (coalesce(o.`__ps_there`, FALSE) AND TRUE) AND (n.`g` <=> o.`g`) AND (n.`m` <=> o.`m`)) THEN 1L ELSE 0L END AS `__ps_minus`
-FROM `__ps_stale_16` t LEFT JOIN (SELECT *, TRUE AS `__ps_there` FROM `__ps_stored_row_23`) n ON (t.`g_2` <=> n.`g`) LEFT JOIN (SELECT *, TRUE AS `__ps_there` FROM `__ps_stored`) o ON (t.`g_2` <=> o.`g`)
+FROM `__ps_stale_16` t LEFT JOIN (SELECT *, TRUE AS `__ps_there` FROM `__ps_stored_row_23`) n ON (t.`g_2` <=> n.`g`) LEFT JOIN (SELECT *, TRUE AS `__ps_there` FROM `__ps_stored_within_7`) o ON (t.`g_2` <=> o.`g`)
 WHERE (coalesce(n.`__ps_there`, FALSE) AND NOT (coalesce(o.`__ps_there`, FALSE) AND (n.`g` <=> o.`g`) AND (n.`m` <=> o.`m`) AND (n.`__ps_count` <=> o.`__ps_count`) AND (n.`__ps_s0_m` <=> o.`__ps_s0_m`))) OR (NOT coalesce(n.`__ps_there`, FALSE) AND coalesce(o.`__ps_there`, FALSE));

@@ -34,16 +34,16 @@ WITH `__ps_scan_1` AS (
   FROM `__ps_scan_1`
   JOIN `__ps_scan_2` ON (`k_1` = `k_5`)
 ),
-`__ps_scan_4` AS (
-  SELECT `k` AS `k_1`, `v` AS `v_3` FROM `__ps_before_default_t_3`
-),
 `__ps_scan_5` AS (
-  SELECT `k` AS `k_5`, `w` AS `w_7`, `__ps_weight` FROM `__ps_changes_default_u_4`
+  SELECT `k` AS `k_1`, `v` AS `v_3` FROM `__ps_before_default_t_4`
+),
+`__ps_scan_4` AS (
+  SELECT `k` AS `k_5`, `w` AS `w_7`, `__ps_weight` FROM `__ps_changes_default_u_3`
 ),
 `__ps_join_6` AS (
-  SELECT `k_1`, `v_3`, `k_5`, `w_7`, `__ps_scan_5`.`__ps_weight`
-  FROM `__ps_scan_5`
-  JOIN `__ps_scan_4` ON (`k_1` = `k_5`)
+  SELECT `k_1`, `v_3`, `k_5`, `w_7`, `__ps_scan_4`.`__ps_weight`
+  FROM `__ps_scan_4`
+  JOIN `__ps_scan_5` ON (`k_1` = `k_5`)
 ),
 `__ps_join_7` AS (
   SELECT `k_1`, `v_3`, `k_5`, `w_7`, `__ps_weight` FROM `__ps_join_3`
@@ -61,6 +61,7 @@ SELECT `x_8` AS `x`, `y_9` AS `y`, `__ps_weight` FROM `__ps_net_9`
 );
 
 -- resum: new multiplicities of the touched values
+--   __ps_stored within x in __ps_changed.x, y in __ps_changed.y
 WITH `__ps_together_10` AS (
   SELECT `x`, `y`, `__ps_weight`, CAST(0 AS BIGINT) AS `__ps_was` FROM `__ps_changed`
   UNION ALL
@@ -124,44 +125,44 @@ WITH `__ps_scan_1` AS (
   JOIN `__ps_scan_3` ON (`k_5` = `k_8`)
   JOIN `__ps_scan_4` ON (`k_1` = `k_12`)
 ),
-`__ps_scan_6` AS (
-  SELECT `k` AS `k_1`, `v` AS `v_3` FROM `__ps_before_default_t_5`
-),
 `__ps_scan_7` AS (
-  SELECT `k` AS `k_5`, `__ps_weight` FROM `__ps_changes_default_u_6`
+  SELECT `k` AS `k_1`, `v` AS `v_3` FROM `__ps_before_default_t_6`
+),
+`__ps_scan_6` AS (
+  SELECT `k` AS `k_5`, `__ps_weight` FROM `__ps_changes_default_u_5`
 ),
 `__ps_join_8` AS (
-  SELECT `k_1`, `v_3`, `k_5`, `k_8`, `k_12`, `w_14`, `__ps_scan_7`.`__ps_weight`
-  FROM `__ps_scan_7`
-  JOIN `__ps_scan_6` ON (`k_1` = `k_5`)
+  SELECT `k_1`, `v_3`, `k_5`, `k_8`, `k_12`, `w_14`, `__ps_scan_6`.`__ps_weight`
+  FROM `__ps_scan_6`
+  JOIN `__ps_scan_7` ON (`k_1` = `k_5`)
   JOIN `__ps_scan_3` ON (`k_5` = `k_8`)
   JOIN `__ps_scan_4` ON (`k_1` = `k_12`)
 ),
-`__ps_scan_9` AS (
-  SELECT `k` AS `k_5` FROM `__ps_before_default_u_7`
-),
 `__ps_scan_10` AS (
-  SELECT `k` AS `k_8`, `__ps_weight` FROM `__ps_changes_default_t_8`
+  SELECT `k` AS `k_5` FROM `__ps_before_default_u_8`
+),
+`__ps_scan_9` AS (
+  SELECT `k` AS `k_8`, `__ps_weight` FROM `__ps_changes_default_t_7`
 ),
 `__ps_join_11` AS (
-  SELECT `k_1`, `v_3`, `k_5`, `k_8`, `k_12`, `w_14`, `__ps_scan_10`.`__ps_weight`
-  FROM `__ps_scan_10`
-  JOIN `__ps_scan_9` ON (`k_5` = `k_8`)
-  JOIN `__ps_scan_6` ON (`k_1` = `k_5`)
+  SELECT `k_1`, `v_3`, `k_5`, `k_8`, `k_12`, `w_14`, `__ps_scan_9`.`__ps_weight`
+  FROM `__ps_scan_9`
+  JOIN `__ps_scan_10` ON (`k_5` = `k_8`)
+  JOIN `__ps_scan_7` ON (`k_1` = `k_5`)
   JOIN `__ps_scan_4` ON (`k_1` = `k_12`)
 ),
-`__ps_scan_12` AS (
-  SELECT `k` AS `k_8` FROM `__ps_before_default_t_9`
-),
 `__ps_scan_13` AS (
-  SELECT `k` AS `k_12`, `w` AS `w_14`, `__ps_weight` FROM `__ps_changes_default_u_10`
+  SELECT `k` AS `k_8` FROM `__ps_before_default_t_10`
+),
+`__ps_scan_12` AS (
+  SELECT `k` AS `k_12`, `w` AS `w_14`, `__ps_weight` FROM `__ps_changes_default_u_9`
 ),
 `__ps_join_14` AS (
-  SELECT `k_1`, `v_3`, `k_5`, `k_8`, `k_12`, `w_14`, `__ps_scan_13`.`__ps_weight`
-  FROM `__ps_scan_13`
-  JOIN `__ps_scan_6` ON (`k_1` = `k_12`)
-  JOIN `__ps_scan_9` ON (`k_1` = `k_5`)
-  JOIN `__ps_scan_12` ON (`k_5` = `k_8`)
+  SELECT `k_1`, `v_3`, `k_5`, `k_8`, `k_12`, `w_14`, `__ps_scan_12`.`__ps_weight`
+  FROM `__ps_scan_12`
+  JOIN `__ps_scan_7` ON (`k_1` = `k_12`)
+  JOIN `__ps_scan_10` ON (`k_1` = `k_5`)
+  JOIN `__ps_scan_13` ON (`k_5` = `k_8`)
 ),
 `__ps_join_15` AS (
   SELECT `k_1`, `v_3`, `k_5`, `k_8`, `k_12`, `w_14`, `__ps_weight` FROM `__ps_join_5`
@@ -183,6 +184,7 @@ SELECT `x_15` AS `x`, `y_16` AS `y`, `__ps_weight` FROM `__ps_net_17`
 );
 
 -- resum: new multiplicities of the touched values
+--   __ps_stored within x in __ps_changed.x, y in __ps_changed.y
 WITH `__ps_together_18` AS (
   SELECT `x`, `y`, `__ps_weight`, CAST(0 AS BIGINT) AS `__ps_was` FROM `__ps_changed`
   UNION ALL
@@ -230,16 +232,16 @@ WITH `__ps_scan_1` AS (
   FROM `__ps_scan_1`
   JOIN `__ps_scan_2` ON (`k_1` = `k_5`) AND (`v_3` < `v_7`)
 ),
-`__ps_scan_4` AS (
-  SELECT `k` AS `k_1`, `g` AS `g_2`, `v` AS `v_3` FROM `__ps_before_default_t_3`
-),
 `__ps_scan_5` AS (
-  SELECT `k` AS `k_5`, `v` AS `v_7`, `__ps_weight` FROM `__ps_changes_default_t_4`
+  SELECT `k` AS `k_1`, `g` AS `g_2`, `v` AS `v_3` FROM `__ps_before_default_t_4`
+),
+`__ps_scan_4` AS (
+  SELECT `k` AS `k_5`, `v` AS `v_7`, `__ps_weight` FROM `__ps_changes_default_t_3`
 ),
 `__ps_join_6` AS (
-  SELECT `k_1`, `g_2`, `v_3`, `k_5`, `v_7`, `__ps_scan_5`.`__ps_weight`
-  FROM `__ps_scan_5`
-  JOIN `__ps_scan_4` ON (`k_1` = `k_5`) AND (`v_3` < `v_7`)
+  SELECT `k_1`, `g_2`, `v_3`, `k_5`, `v_7`, `__ps_scan_4`.`__ps_weight`
+  FROM `__ps_scan_4`
+  JOIN `__ps_scan_5` ON (`k_1` = `k_5`) AND (`v_3` < `v_7`)
 ),
 `__ps_join_7` AS (
   SELECT `k_1`, `g_2`, `v_3`, `k_5`, `v_7`, `__ps_weight` FROM `__ps_join_3`
@@ -257,6 +259,7 @@ SELECT `x_9` AS `x`, `y_10` AS `y`, `__ps_weight` FROM `__ps_net_9`
 );
 
 -- resum: new multiplicities of the touched values
+--   __ps_stored within x in __ps_changed.x, y in __ps_changed.y
 WITH `__ps_together_10` AS (
   SELECT `x`, `y`, `__ps_weight`, CAST(0 AS BIGINT) AS `__ps_was` FROM `__ps_changed`
   UNION ALL
@@ -305,6 +308,8 @@ WITH `__ps_scan_1` AS (
 SELECT DISTINCT `k_1` FROM `__ps_scan_1`;
 
 -- delta: the consolidated delta
+--   __ps_after_default_t_3 within k in __ps_step_1.k_1
+--   __ps_before_default_t_4 within k in __ps_step_1.k_1
 WITH `__ps_scan_2` AS (
   SELECT `k` AS `k_1` FROM `__ps_after_default_t_3`
 ),
@@ -323,13 +328,13 @@ WITH `__ps_scan_2` AS (
 `__ps_group_7` AS (
   SELECT `k_1`, count(1) AS `count_5` FROM `__ps_touched_rows_6` GROUP BY `k_1`
 ),
-`__ps_group_delta_8` AS (
+`__ps_difference_8` AS (
   SELECT `k_1`, `count_5`, CAST(1 AS BIGINT) AS `__ps_weight` FROM `__ps_group_4`
   UNION ALL
   SELECT `k_1`, `count_5`, CAST(-1 AS BIGINT) AS `__ps_weight` FROM `__ps_group_7`
 ),
 `__ps_project_9` AS (
-  SELECT `k_1`, `count_5` AS `n_6`, `__ps_weight` FROM `__ps_group_delta_8`
+  SELECT `k_1`, `count_5` AS `n_6`, `__ps_weight` FROM `__ps_difference_8`
 ),
 `__ps_scan_10` AS (
   SELECT `k` AS `k_7`, `g` AS `g_8` FROM `__ps_after_default_u_5`
@@ -339,22 +344,22 @@ WITH `__ps_scan_2` AS (
   FROM `__ps_project_9`
   JOIN `__ps_scan_10` ON (`k_1` = `k_7`)
 ),
+`__ps_scan_13` AS (
+  SELECT `k` AS `k_1` FROM `__ps_before_default_t_7`
+),
+`__ps_group_14` AS (
+  SELECT `k_1`, count(1) AS `count_5` FROM `__ps_scan_13` GROUP BY `k_1`
+),
+`__ps_project_15` AS (
+  SELECT `k_1`, `count_5` AS `n_6` FROM `__ps_group_14`
+),
 `__ps_scan_12` AS (
-  SELECT `k` AS `k_1` FROM `__ps_before_default_t_6`
-),
-`__ps_group_13` AS (
-  SELECT `k_1`, count(1) AS `count_5` FROM `__ps_scan_12` GROUP BY `k_1`
-),
-`__ps_project_14` AS (
-  SELECT `k_1`, `count_5` AS `n_6` FROM `__ps_group_13`
-),
-`__ps_scan_15` AS (
-  SELECT `k` AS `k_7`, `g` AS `g_8`, `__ps_weight` FROM `__ps_changes_default_u_7`
+  SELECT `k` AS `k_7`, `g` AS `g_8`, `__ps_weight` FROM `__ps_changes_default_u_6`
 ),
 `__ps_join_16` AS (
-  SELECT `k_1`, `n_6`, `k_7`, `g_8`, `__ps_scan_15`.`__ps_weight`
-  FROM `__ps_scan_15`
-  JOIN `__ps_project_14` ON (`k_1` = `k_7`)
+  SELECT `k_1`, `n_6`, `k_7`, `g_8`, `__ps_scan_12`.`__ps_weight`
+  FROM `__ps_scan_12`
+  JOIN `__ps_project_15` ON (`k_1` = `k_7`)
 ),
 `__ps_join_17` AS (
   SELECT `k_1`, `n_6`, `k_7`, `g_8`, `__ps_weight` FROM `__ps_join_11`
@@ -372,6 +377,7 @@ SELECT `g_8` AS `g`, `n_6` AS `n`, `__ps_weight` FROM `__ps_net_19`
 );
 
 -- resum: new multiplicities of the touched values
+--   __ps_stored within g in __ps_changed.g, n in __ps_changed.n
 WITH `__ps_together_20` AS (
   SELECT `g`, `n`, `__ps_weight`, CAST(0 AS BIGINT) AS `__ps_was` FROM `__ps_changed`
   UNION ALL

@@ -35,6 +35,7 @@ SELECT `k_1` AS `k`, `x_5` AS `x`, `__ps_weight` FROM `__ps_net_4`
 );
 
 -- resum: new multiplicities of the touched values
+--   __ps_stored within k in __ps_changed.k, x in __ps_changed.x
 WITH `__ps_together_5` AS (
   SELECT `k`, `x`, `__ps_weight`, CAST(0 AS BIGINT) AS `__ps_was` FROM `__ps_changed`
   UNION ALL
@@ -99,6 +100,7 @@ SELECT `k_8` AS `k`, `n_9` AS `n`, `__ps_weight` FROM `__ps_net_6`
 );
 
 -- resum: new multiplicities of the touched values
+--   __ps_stored within k in __ps_changed.k, n in __ps_changed.n
 WITH `__ps_together_7` AS (
   SELECT `k`, `n`, `__ps_weight`, CAST(0 AS BIGINT) AS `__ps_was` FROM `__ps_changed`
   UNION ALL

@@ -37,6 +37,8 @@ WITH `__ps_scan_1` AS (
 SELECT DISTINCT `k_1` FROM `__ps_scan_1`;
 
 -- fold: stored groups with the delta folded in
+--   __ps_after_default_t_3 within k in __ps_step_1.k_1
+--   __ps_before_default_t_4 within k in __ps_step_1.k_1
 WITH `__ps_scan_2` AS (
   SELECT `k` AS `k_1` FROM `__ps_after_default_t_3`
 ),
@@ -55,13 +57,13 @@ WITH `__ps_scan_2` AS (
 `__ps_group_7` AS (
   SELECT `k_1`, count(1) AS `count_5` FROM `__ps_touched_rows_6` GROUP BY `k_1`
 ),
-`__ps_group_delta_8` AS (
+`__ps_difference_8` AS (
   SELECT `k_1`, `count_5`, CAST(1 AS BIGINT) AS `__ps_weight` FROM `__ps_group_4`
   UNION ALL
   SELECT `k_1`, `count_5`, CAST(-1 AS BIGINT) AS `__ps_weight` FROM `__ps_group_7`
 ),
 `__ps_project_9` AS (
-  SELECT `count_5` AS `n_6`, `__ps_weight` FROM `__ps_group_delta_8`
+  SELECT `count_5` AS `n_6`, `__ps_weight` FROM `__ps_difference_8`
 ),
 `__ps_arguments_10` AS (
   SELECT `n_6` AS `n_6`, CASE WHEN TRUE THEN 1 END AS `__ps_x0`, `__ps_weight` FROM `__ps_project_9`
@@ -89,8 +91,9 @@ FROM (SELECT *, CASE WHEN `__ps_count` < 0 THEN '!' WHEN `__ps_count` = 0 THEN '
 WHERE `__ps_op` IN ('!', '?') OR (`__ps_op` = 'd' AND `__ps_there`) OR (`__ps_op` = 'u' AND NOT (`__ps_there` AND (`n` <=> `__ps_o0`) AND (`ks` <=> `__ps_o1`) AND (`__ps_count` <=> `__ps_o2`) AND (`__ps_s0_n` <=> `__ps_o3`)));
 
 -- recompute: touched groups computed anew
+--   __ps_stored_within_7 within n in __ps_changed.n
 WITH `__ps_scan_18` AS (
-  SELECT `k` AS `k_1` FROM `__ps_after_default_t_7`
+  SELECT `k` AS `k_1` FROM `__ps_after_default_t_8`
 ),
 `__ps_group_19` AS (
   SELECT `k_1`, count(1) AS `count_5` FROM `__ps_scan_18` GROUP BY `k_1`
@@ -117,7 +120,7 @@ WITH `__ps_scan_18` AS (
   SELECT `n_6` AS `n`, `ks_8` AS `ks`, `__ps_count`, `__ps_s0_n` FROM `__ps_row_24`
 )
 SELECT CASE WHEN coalesce(n.`__ps_there`, FALSE) THEN n.`n` ELSE o.`n` END AS `n`, CASE WHEN coalesce(n.`__ps_there`, FALSE) THEN n.`ks` ELSE o.`ks` END AS `ks`, CASE WHEN coalesce(n.`__ps_there`, FALSE) THEN n.`__ps_count` ELSE o.`__ps_count` END AS `__ps_count`, CASE WHEN coalesce(n.`__ps_there`, FALSE) THEN n.`__ps_s0_n` ELSE o.`__ps_s0_n` END AS `__ps_s0_n`, CASE WHEN coalesce(n.`__ps_there`, FALSE) THEN 'u' ELSE 'd' END AS `__ps_op`, CASE WHEN (coalesce(n.`__ps_there`, FALSE) AND TRUE) AND NOT ((coalesce(n.`__ps_there`, FALSE) AND TRUE) AND (coalesce(o.`__ps_there`, FALSE) AND TRUE) AND (n.`n` <=> o.`n`) AND (n.`ks` <=> o.`ks`)) THEN 1L ELSE 0L END AS `__ps_plus`, CASE WHEN (coalesce(o.`__ps_there`, FALSE) AND TRUE) AND NOT ((coalesce(n.`__ps_there`, FALSE) AND TRUE) AND (coalesce(o.`__ps_there`, FALSE) AND TRUE) AND (n.`n` <=> o.`n`) AND (n.`ks` <=> o.`ks`)) THEN 1L ELSE 0L END AS `__ps_minus`
-FROM `__ps_stale_17` t LEFT JOIN (SELECT *, TRUE AS `__ps_there` FROM `__ps_stored_row_25`) n ON (t.`n_6` <=> n.`n`) LEFT JOIN (SELECT *, TRUE AS `__ps_there` FROM `__ps_stored`) o ON (t.`n_6` <=> o.`n`)
+FROM `__ps_stale_17` t LEFT JOIN (SELECT *, TRUE AS `__ps_there` FROM `__ps_stored_row_25`) n ON (t.`n_6` <=> n.`n`) LEFT JOIN (SELECT *, TRUE AS `__ps_there` FROM `__ps_stored_within_7`) o ON (t.`n_6` <=> o.`n`)
 WHERE (coalesce(n.`__ps_there`, FALSE) AND NOT (coalesce(o.`__ps_there`, FALSE) AND (n.`n` <=> o.`n`) AND (n.`ks` <=> o.`ks`) AND (n.`__ps_count` <=> o.`__ps_count`) AND (n.`__ps_s0_n` <=> o.`__ps_s0_n`))) OR (NOT coalesce(n.`__ps_there`, FALSE) AND coalesce(o.`__ps_there`, FALSE));
 
 -- title: distinct
@@ -175,8 +178,10 @@ FROM (SELECT *, CASE WHEN `__ps_count` < 0 THEN '!' WHEN `__ps_count` = 0 THEN '
 WHERE `__ps_op` IN ('!', '?') OR (`__ps_op` = 'd' AND `__ps_there`) OR (`__ps_op` = 'u' AND NOT (`__ps_there` AND (`g` <=> `__ps_o0`) AND (`k` <=> `__ps_o1`) AND (`__ps_count` <=> `__ps_o2`)));
 
 -- recompute: touched groups computed anew
+--   __ps_after_default_t_5 within g in __ps_changed.g, k in __ps_changed.k
+--   __ps_stored_within_4 within g in __ps_changed.g, k in __ps_changed.k
 WITH `__ps_scan_10` AS (
-  SELECT `k` AS `k_1`, `g` AS `g_2` FROM `__ps_after_default_t_4`
+  SELECT `k` AS `k_1`, `g` AS `g_2` FROM `__ps_after_default_t_5`
 ),
 `__ps_project_11` AS (
   SELECT `g_2`, `k_1` FROM `__ps_scan_10`
@@ -197,5 +202,5 @@ WITH `__ps_scan_10` AS (
   SELECT `g_2` AS `g`, `k_1` AS `k`, `__ps_count` FROM `__ps_row_14`
 )
 SELECT CASE WHEN coalesce(n.`__ps_there`, FALSE) THEN n.`g` ELSE o.`g` END AS `g`, CASE WHEN coalesce(n.`__ps_there`, FALSE) THEN n.`k` ELSE o.`k` END AS `k`, CASE WHEN coalesce(n.`__ps_there`, FALSE) THEN n.`__ps_count` ELSE o.`__ps_count` END AS `__ps_count`, CASE WHEN coalesce(n.`__ps_there`, FALSE) THEN 'u' ELSE 'd' END AS `__ps_op`, CASE WHEN (coalesce(n.`__ps_there`, FALSE) AND TRUE) AND NOT ((coalesce(n.`__ps_there`, FALSE) AND TRUE) AND (coalesce(o.`__ps_there`, FALSE) AND TRUE) AND (n.`g` <=> o.`g`) AND (n.`k` <=> o.`k`)) THEN 1L ELSE 0L END AS `__ps_plus`, CASE WHEN (coalesce(o.`__ps_there`, FALSE) AND TRUE) AND NOT ((coalesce(n.`__ps_there`, FALSE) AND TRUE) AND (coalesce(o.`__ps_there`, FALSE) AND TRUE) AND (n.`g` <=> o.`g`) AND (n.`k` <=> o.`k`)) THEN 1L ELSE 0L END AS `__ps_minus`
-FROM `__ps_stale_9` t LEFT JOIN (SELECT *, TRUE AS `__ps_there` FROM `__ps_stored_row_15`) n ON (t.`g_2` <=> n.`g`) AND (t.`k_1` <=> n.`k`) LEFT JOIN (SELECT *, TRUE AS `__ps_there` FROM `__ps_stored`) o ON (t.`g_2` <=> o.`g`) AND (t.`k_1` <=> o.`k`)
+FROM `__ps_stale_9` t LEFT JOIN (SELECT *, TRUE AS `__ps_there` FROM `__ps_stored_row_15`) n ON (t.`g_2` <=> n.`g`) AND (t.`k_1` <=> n.`k`) LEFT JOIN (SELECT *, TRUE AS `__ps_there` FROM `__ps_stored_within_4`) o ON (t.`g_2` <=> o.`g`) AND (t.`k_1` <=> o.`k`)
 WHERE (coalesce(n.`__ps_there`, FALSE) AND NOT (coalesce(o.`__ps_there`, FALSE) AND (n.`g` <=> o.`g`) AND (n.`k` <=> o.`k`) AND (n.`__ps_count` <=> o.`__ps_count`))) OR (NOT coalesce(n.`__ps_there`, FALSE) AND coalesce(o.`__ps_there`, FALSE));

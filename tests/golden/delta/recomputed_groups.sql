@@ -29,6 +29,8 @@ WITH `__ps_scan_1` AS (
 SELECT DISTINCT `g_2` FROM `__ps_scan_1`;
 
 -- recompute: touched groups computed anew
+--   __ps_after_default_t_4 within g in __ps_step_1.g_2
+--   __ps_stored within g in __ps_step_1.g_2
 WITH `__ps_scan_2` AS (
   SELECT `g` AS `g_2`, `v` AS `v_3` FROM `__ps_after_default_t_4`
 ),

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from bound_queries import BY_TITLE, Case
+from bound_queries import BY_TITLE, SCHEMA, Case
 from penstock.compile.stored import Summary
-from penstock.operators.delta_query import DeltaQuery, Moment
+from penstock.operators.delta_query import STORED, DeltaQuery, Moment, Step
 
 REWRITE = os.environ.get("PENSTOCK_GOLDEN") == "rewrite" or os.environ.get("REWRITE_GOLDEN") == "1"
 HERE = Path(__file__).parent
@@ -21,28 +21,49 @@ FILES = {
     "nested_aggregate.sql": ["aggregate over aggregate", "distinct"],
     "declared_key.sql": ["declared key"],
 }
+NARROWED = ["inner join", "minimum over a join", "folded groups"]
+"""Shown once more as they are over sources and stored rows so large that every touched key is worth collecting."""
 
 
-def program(case: Case) -> str:
+def program(case: Case, narrowed: bool = False) -> str:
     store = case.plan.store
     lines = [f"-- title: {case.title}", f"-- query: {case.sql}", f"-- stored as: {store.strategy}"]
     lines += [f"--   {column.name} {column.type}" for column in store.columns]
     fill = store.fill(DeltaQuery(moved=frozenset()), Moment.AFTER)
     lines += ["", f"-- fill: {fill.purpose}", f"{fill.sql};"]
     query = DeltaQuery(moved=frozenset(source.id for source in case.bound.sources))
+    if narrowed:
+        columns = {(table.name, column.name) for table in SCHEMA.tables for column in table.columns}
+        query.prunable = columns | {(STORED, column.name) for column in store.columns}
     last = store.change(query)
     for step in (*query.steps, last):
-        lines += ["", f"-- {step.name}: {step.purpose}", f"{step.sql};"]
+        lines += ["", f"-- {step.name}: {step.purpose}", *_within(step), f"{step.sql};"]
+    done = len(query.steps)
     everything = Summary(rows=1, operations=frozenset("?"), least_weight=-1, inserted=0, deleted=0)
     final = store.finish(query, everything)
-    if final is not None:
-        lines += ["", f"-- {final.name}: {final.purpose}", f"{final.sql};"]
+    for step in (*query.steps[done:], *([final] if final is not None else [])):
+        lines += ["", f"-- {step.name}: {step.purpose}", *_within(step), f"{step.sql};"]
     return "\n".join(lines) + "\n"
+
+
+def _within(step: Step) -> list[str]:
+    return [
+        f"--   {leaf.name} within {', '.join(f'{each.column} in {each.step}.{each.collected}' for each in leaf.within)}"
+        for leaf in step.leaves
+        if leaf.within
+    ]
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_delta_sql(name: str) -> None:
-    seen = "\n".join(program(BY_TITLE[title]) for title in FILES[name])
+    check(name, "\n".join(program(BY_TITLE[title]) for title in FILES[name]))
+
+
+def test_narrowed_delta_sql() -> None:
+    check("narrowed.sql", "\n".join(program(BY_TITLE[title], narrowed=True) for title in NARROWED))
+
+
+def check(name: str, seen: str) -> None:
     path = HERE / name
     if REWRITE:
         path.write_text(seen, "utf-8")
