@@ -42,6 +42,10 @@ test-all: lint $(JARS) ## Lint, then every test
 	@echo "── tests, slow ones too"
 	@$(BIN)/python -m pytest -q -n 2 --dist loadfile
 
+.PHONY: fuzz
+fuzz: $(VENV) $(JARS) ## Random queries and histories against plain Spark; MINUTES=30 SEED=1, or CASE=123405
+	@cd tests && ../$(BIN)/python -m fuzz --minutes $(or $(MINUTES),10) --seed $(or $(SEED),1) $(if $(CASE),--case $(CASE))
+
 .PHONY: lint
 lint: $(VENV) ## ruff, mypy, layer rules
 	@echo "── lint"
