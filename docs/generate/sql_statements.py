@@ -60,7 +60,8 @@ _ABOUT: dict[str, tuple[str, str, str]] = {
         "The newest refreshes first, 20 unless told otherwise. Without the words STREAM TABLE the statement is "
         "Delta's own.",
         "DESCRIBE HISTORY STREAM TABLE revenue LIMIT 5",
-        "A row each: started_at, action, status, reason, rows_inserted, rows_deleted, commit_version, seconds.",
+        "A row each: started_at, action, status, reason, rows_inserted, rows_deleted, delta_rows, rows_read, "
+        "rows_at_rest, rows_written, commit_version, seconds.",
     ),
     "EXPLAIN": (
         "How a stream table is maintained, or how a query would be: verdict and reason, operator tree with the rule "
