@@ -10,7 +10,7 @@ every step of it stays as small as the change; where an input is large, the keys
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from penstock.names import WEIGHT, quote
@@ -147,7 +147,7 @@ class _Front:
             self.ways[index] = (index,)
         elif self.query.prunable != frozenset():
             ranges = ranges or self._hop(index)
-            before = self._linked(index, self.join.inputs[index].by_id)
+            before = next((held for held, _ in self._links(index)), None)
             if before is not None and (ranges or not self._large(index)):
                 self.ways[index] = (*self.ways[before], index)
         self.held[index] = self.join.inputs[index].at(self.query, self.moment(index), ranges)
@@ -159,9 +159,8 @@ class _Front:
     def _hop(self, index: int) -> tuple[KeyRange, ...]:
         """Narrow an input that touches nothing known by the keys of one that does."""
         operator = self.join.inputs[index]
-        if not self.hops or not self.ways:
-            return ()
-        before = self._linked(index, [each for each in operator.by_id if worth(self.query, operator, each)])
+        worthy = (held for held, attribute in self._links(index) if worth(self.query, operator, attribute))
+        before = next(worthy, None) if self.hops else None
         if before is None:
             return ()
         self.hops -= 1
@@ -179,16 +178,16 @@ class _Front:
         relations = [rows.get(index, "") for index in range(len(self.join.inputs))]
         return self.join.joined(self.query, relations, list(way), delta=None)
 
-    def _linked(self, index: int, attributes: Collection[int]) -> int | None:
-        """The first input with a way that a condition itself makes equal to one of these columns."""
+    def _links(self, index: int) -> Iterator[tuple[int, int]]:
+        """Inputs with a way, and the column of this input that a condition itself makes equal to one of theirs."""
+        columns = self.join.inputs[index].by_id
         for held in self.ways:
-            columns = self.join.inputs[held].by_id
+            theirs = self.join.inputs[held].by_id
             for left, right, _ in filter(None, map(equality, self.join.conditions)):
-                if held != index and (
-                    (left in attributes and right in columns) or (right in attributes and left in columns)
-                ):
-                    return held
-        return None
+                if left in columns and right in theirs:
+                    yield held, left
+                elif right in columns and left in theirs:
+                    yield held, right
 
     def _large(self, index: int) -> bool:
         trial = DeltaQuery(moved=self.query.moved)

@@ -157,9 +157,13 @@ def _incremental(work: Work, decision: Decision, timed: Timed, tell: Tell) -> Co
 def _delta(work: Work, decision: Decision, timed: Timed, netted: bool) -> Computed:
     moved = frozenset(source for source, change in work.change_sets.items() if change.data_changed)
     rows_in = sum(work.change_sets[source].rows_estimate for source in moved)
-    query = DeltaQuery(moved=moved, clock=work.clock_moved, netted=netted, prunable=work.large)
+    on_driver = rows_in <= work.settings.delta_rs_max_rows
+    # Keys that stay in Spark are too many to be looked at, so collecting them would spare nothing.
+    query = DeltaQuery(
+        moved=moved, clock=work.clock_moved, netted=netted, prunable=work.large if on_driver else frozenset()
+    )
     last = work.plan.store.change(query)
-    program = work.program(on_driver=rows_in <= work.settings.delta_rs_max_rows)
+    program = work.program(on_driver)
     with timed("compute"), data_errors(work.name):
         for step in query.steps:
             program.run(step)
