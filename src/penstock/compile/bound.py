@@ -101,6 +101,13 @@ class BoundConstant:
 
 
 @dataclass(frozen=True, slots=True)
+class BoundClock:
+    """One row with the data timestamp."""
+
+    now: Attribute
+
+
+@dataclass(frozen=True, slots=True)
 class BoundAggregate:
     """GROUP BY: keys and aggregate calls. What is computed from them is a projection above."""
 
@@ -137,6 +144,7 @@ class Refused:
 Bound = (
     BoundScan
     | BoundConstant
+    | BoundClock
     | BoundProject
     | BoundFilter
     | BoundJoin

@@ -9,6 +9,7 @@ from __future__ import annotations
 from penstock.compile.bound import (
     Bound,
     BoundAggregate,
+    BoundClock,
     BoundConstant,
     BoundDistinct,
     BoundFilter,
@@ -21,6 +22,7 @@ from penstock.compile.bound import (
     JoinKind,
 )
 from penstock.operators.aggregate import Aggregate
+from penstock.operators.clock import Clock
 from penstock.operators.constant import Constant
 from penstock.operators.expression import Attribute, Expression
 from penstock.operators.filter import Filter
@@ -50,6 +52,8 @@ def lower(bound: Bound) -> Operator:
         return _join(bound)
     if isinstance(bound, BoundConstant):
         return Constant(bound.relation, bound.columns)
+    if isinstance(bound, BoundClock):
+        return Clock(bound.now)
     if isinstance(bound, BoundGenerate):
         return Generate(lower(bound.child), bound.generator, bound.outer, bound.made)
     if isinstance(bound, BoundWindow):

@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 from penstock.compile.bound import (
     Bound,
     BoundAggregate,
+    BoundClock,
     BoundConstant,
     BoundDistinct,
     BoundFilter,
@@ -37,6 +38,7 @@ from penstock.engine.normalise import normalise
 from penstock.engine.settled_order import orderable, settle_order, takes_rows_in_order
 from penstock.errors import QueryInvalid
 from penstock.names import quote
+from penstock.operators.clock import NOW
 from penstock.operators.expression import AggregateCall, Attribute, Expression
 from penstock.operators.source import Source
 from penstock.operators.window import WindowCall
@@ -137,7 +139,10 @@ class _Binding:
         try:
             self._admit(plan)
             settled = settle_order(self._catalyst, self._unsorted(plan))
-            tree = self._read(normalise(self._catalyst, settled))
+            normal = normalise(self._catalyst, settled)
+            if self._catalyst.contains(normal, "CURRENT_LIKE"):
+                raise _Refusal("CLOCK", "current_user, current_timezone or the like")
+            tree = self._read(normal)
             if not _read_by(tree):
                 raise _Refusal("CONSTANT", _headline(plan))
         except _Refusal as refusal:
@@ -170,8 +175,6 @@ class _Binding:
         return plan
 
     def _admit(self, plan: Any) -> None:
-        if self._catalyst.contains(plan, "CURRENT_LIKE"):
-            raise _Refusal("CLOCK", "current_timestamp, current_date or the like")
         if not plan.deterministic():
             raise _Refusal("NON_DETERMINISTIC", "rand, uuid, input_file_name or the like")
 
@@ -243,6 +246,8 @@ class _Binding:
             return self._window(node)
         if kind in {"GlobalLimit", "LocalLimit", "Offset"}:
             return self._limit(node)
+        if kind == "LocalRelation" and [str(each.name()) for each in self._catalyst.items(node.output())] == [NOW]:
+            return BoundClock(self._attribute(node.output().head()))
         if kind in {"LocalRelation", "OneRowRelation", "Range"}:
             return self._constant(node, kind)
         if kind in _REFUSED_NODES:
@@ -564,7 +569,7 @@ def _fix(reason: str) -> str:
     advice = {
         "SUBQUERY": "Write the subquery as a join.",
         "NON_DETERMINISTIC": "Compute the value when the row is written.",
-        "CLOCK": "Compare with a column of a small table that you update instead.",
+        "CLOCK": "Write the value as a literal, or keep it in a small table.",
         "ORDER_BY": "Drop the ORDER BY; order when reading.",
         "CONSTANT": "Use REFRESH MODE FULL.",
         "SOURCE_NOT_DELTA": "Write the source as a Delta table.",
@@ -585,7 +590,7 @@ def first_lines(error: Exception) -> str:
 
 
 def _children(tree: Bound) -> tuple[Bound, ...]:
-    if isinstance(tree, BoundScan | BoundConstant):
+    if isinstance(tree, BoundScan | BoundConstant | BoundClock):
         return ()
     if isinstance(tree, BoundJoin):
         return (tree.left, tree.right)
@@ -609,6 +614,8 @@ def _read_by(tree: Bound) -> set[str]:
 def _output(tree: Bound) -> tuple[Attribute, ...]:
     if isinstance(tree, BoundScan | BoundConstant):
         return tuple(attribute for _, attribute in tree.columns)
+    if isinstance(tree, BoundClock):
+        return (tree.now,)
     if isinstance(tree, BoundProject):
         return tuple(attribute for _, attribute in tree.items)
     if isinstance(tree, BoundAggregate):

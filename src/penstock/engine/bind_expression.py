@@ -15,6 +15,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from penstock.engine.catalyst import Catalyst
+from penstock.names import quote
 
 Parts = tuple[str | int, ...]
 
@@ -67,6 +68,9 @@ class ExpressionPrinter:
             return self._aggregate(node, replaced)
         if kind == "WindowExpression":
             return self._window(node, replaced)
+        if kind == "PythonUDF" or (kind == "ScalaUDF" and node.udfName().isDefined()):
+            name = str(node.name() if kind == "PythonUDF" else node.udfName().get())
+            return self._call(quote(name), self._catalyst.items(node.children()), replaced)
         if kind in _ORDERED_SET:
             return self._percentile(node, kind, replaced)
         if kind == "Cast" and _again(node):
@@ -85,7 +89,7 @@ class ExpressionPrinter:
     def _refuse(self, node: Any, kind: str) -> None:
         if self._catalyst.is_a(node, "PlanExpression") or kind == "OuterReference":
             raise RefusedExpression("SUBQUERY", _short(node))
-        if kind in {"PythonUDF", "PythonUDAF", "ScalaUDF", "ScalaAggregator", "ScalaUDAF", "SQLFunctionExpression"}:
+        if kind in {"PythonUDAF", "ScalaAggregator", "ScalaUDAF", "SQLFunctionExpression"}:
             raise RefusedExpression("UDF", _short(node))
 
     def _aggregate(self, node: Any, replaced: Sequence[tuple[Any, int]]) -> list[str | int]:

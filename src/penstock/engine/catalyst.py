@@ -148,6 +148,11 @@ class Catalyst:
         """True if values of the type can be sorted."""
         return bool(self.expressions.RowOrdering.isOrderable(type_))
 
+    def clock(self, name: str) -> Any:
+        """An empty relation with one timestamp column of that name, which stands for the clock."""
+        now = self.resolved("timestamp_micros(0L)", {})
+        return self.logical.LocalRelation(self.seq([self.attribute(name, now)]), self.seq([]), False, self.none)
+
     def aggregate_call(self, function: Any, condition: Any | None = None) -> Any:
         """An aggregate function as an expression, with a FILTER condition or without."""
         return self.expressions.aggregate.AggregateExpression(
@@ -176,6 +181,11 @@ class Catalyst:
         """Replace nodes bottom-up, in subqueries too, wherever `function` returns a node."""
         ensure_callback_server_started(self.spark.sparkContext._gateway)
         return plan.transformUpWithSubqueries(_Partial(function))
+
+    def rewrite_expressions(self, plan: Any, function: Callable[[Any], Any]) -> Any:
+        """Replace expressions, in subqueries too, wherever `function` returns one."""
+        ensure_callback_server_started(self.spark.sparkContext._gateway)
+        return plan.transformAllExpressionsWithSubqueries(_Partial(function))
 
     def attribute(self, name: str, like: Any) -> Any:
         """A fresh attribute of the type of an expression."""

@@ -14,6 +14,8 @@ from typing import Any
 from pyspark.sql import functions as F
 
 from penstock.engine.catalyst import Catalyst
+from penstock.engine.pinned_clock import clock_text
+from penstock.operators.clock import NOW
 
 _TOO_MANY = (
     "raise_error('[SCALAR_SUBQUERY_TOO_MANY_ROWS] More than one row returned by a subquery used as an expression.')"
@@ -31,6 +33,8 @@ _SUBQUERIES = (
     "RewriteLateralSubquery",
     "RewritePredicateSubquery",
 )
+_CLOCK = -1
+"""Stands for the clock where subqueries have their ids."""
 _ROUNDS = 20
 """Each round resolves one level of nesting."""
 
@@ -75,7 +79,11 @@ class _Normaliser:
             return self._single_join(node)
         if kind == "Aggregate" and "pivotfirst(" in str(node.simpleString(1000)):
             return self._pivot(node)
-        if not any(self._contains(each, "SCALAR_SUBQUERY") for each in self._catalyst.items(node.expressions())):
+        if not any(
+            self._contains(each, pattern)
+            for each in self._catalyst.items(node.expressions())
+            for pattern in ("SCALAR_SUBQUERY", "CURRENT_LIKE")
+        ):
             return node
         if kind == "Project":
             joined = _Scalars(self, self._catalyst)
@@ -211,7 +219,7 @@ class _Normaliser:
 
 
 class _Scalars:
-    """Uncorrelated scalar subqueries taken out of the expressions of one node."""
+    """Values that are the same for every row, taken out of one node: uncorrelated scalar subqueries and the clock."""
 
     def __init__(self, normaliser: _Normaliser, catalyst: Catalyst) -> None:
         self._normaliser = normaliser
@@ -224,6 +232,8 @@ class _Scalars:
         return self._catalyst.replaced(expression, self._column)
 
     def _column(self, expression: Any) -> Any:
+        if (text := clock_text(expression)) is not None:
+            return self._catalyst.resolved(text, {"now": self._now()})
         if str(expression.getClass().getSimpleName()) != "ScalarSubquery" or not expression.outerAttrs().isEmpty():
             return None
         held = int(expression.exprId().id())
@@ -232,8 +242,15 @@ class _Scalars:
             self._columns[held] = self._plans[-1].output().head()
         return self._columns[held]
 
+    def _now(self) -> Any:
+        if _CLOCK not in self._columns:
+            clock = self._catalyst.clock(NOW)
+            self._plans.append(clock)
+            self._columns[_CLOCK] = clock.output().head()
+        return self._columns[_CLOCK]
+
     def beside(self, child: Any) -> Any:
-        """The node's input with the taken subqueries joined to every row."""
+        """The node's input with what was taken joined to every row."""
         for plan in self._plans:
             inner = self._catalyst.join_type("Inner")
             child = self._catalyst.logical.Join(child, plan, inner, self._catalyst.none, self._catalyst.no_join_hint())

@@ -8,6 +8,7 @@ makes an audit an independent witness.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -15,6 +16,7 @@ from pyspark.sql import functions as F
 
 from penstock.engine.catalyst import Catalyst
 from penstock.engine.delta_log import DeltaLog
+from penstock.engine.pinned_clock import pin_clock
 from penstock.engine.scan import scan
 from penstock.engine.settled_order import settle_order
 from penstock.names import quote
@@ -23,8 +25,8 @@ Read = Callable[[str, Sequence[str]], DataFrame | None]
 """Folder of a Delta table and columns → its pinned rows, or None to leave the table as it is."""
 
 
-def query_with(spark: SparkSession, query: str, read: Read) -> DataFrame:
-    """The query over what `read` returns for each Delta table in it."""
+def query_with(spark: SparkSession, query: str, read: Read, moment: datetime | None) -> DataFrame:
+    """The query over what `read` returns for each Delta table in it, with the clock at a moment."""
     catalyst = Catalyst(spark)
     plan = catalyst.analyzed(spark.sql(query))
 
@@ -45,7 +47,8 @@ def query_with(spark: SparkSession, query: str, read: Read) -> DataFrame:
         ]
         return catalyst.logical.Project(catalyst.seq(aliases), pinned)
 
-    return catalyst.frame(settle_order(catalyst, catalyst.rewrite(plan, replaced)))
+    plan = pin_clock(catalyst, catalyst.rewrite(plan, replaced), moment)
+    return catalyst.frame(settle_order(catalyst, plan))
 
 
 def by_file_list(spark: SparkSession, versions: Mapping[str, tuple[DeltaLog, int]]) -> Read:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from pyspark.sql import SparkSession
 
+from penstock.engine.carried_functions import carry_functions
 from penstock.engine.scan import REFRESH_CONF
 
 RESULT_SETTINGS = (
@@ -38,9 +39,10 @@ def result_settings(spark: SparkSession) -> dict[str, str]:
 
 
 def session_for(spark: SparkSession, settings: Mapping[str, str], database: str) -> SparkSession:
-    """A session of its own under these settings: no temporary views, no leftovers, shared tables."""
+    """A session of its own under these settings: no temporary views, no leftovers; shared tables and functions."""
     session = spark.newSession()
     for name, value in (*REFRESH_CONF.items(), *settings.items()):
         session.conf.set(name, value)
     session.catalog.setCurrentDatabase(database)
+    carry_functions(spark, session)
     return session

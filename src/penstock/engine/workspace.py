@@ -7,6 +7,7 @@ definition and the schemas of its sources are what they were.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import datetime
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -92,17 +93,26 @@ class Workspace:
         return "" if text is None else text_hash(text)
 
     def recomputed(
-        self, query: str, columns: tuple[tuple[str, str, str], ...], versions: Mapping[str, int], weighted: bool
+        self,
+        query: str,
+        columns: tuple[tuple[str, str, str], ...],
+        versions: Mapping[str, int],
+        moment: datetime | None,
+        weighted: bool,
     ) -> DataFrame:
         """The query's rows at these versions of its tables (by folder), as storage columns, from pinned file lists."""
-        frame = query_with(self.session, query, by_file_list(self.session, self._pinned(versions)))
+        frame = query_with(self.session, query, by_file_list(self.session, self._pinned(versions)), moment)
         return _as_stored(frame, columns, weighted)
 
     def witnessed(
-        self, query: str, columns: tuple[tuple[str, str, str], ...], versions: Mapping[str, int]
+        self,
+        query: str,
+        columns: tuple[tuple[str, str, str], ...],
+        versions: Mapping[str, int],
+        moment: datetime | None,
     ) -> DataFrame:
-        """The query's visible rows at these versions, through Delta's own reader alone."""
-        frame = query_with(self.session, query, by_delta(self.session, self._pinned(versions)))
+        """The query's visible rows at these versions and this moment, through Delta's own reader alone."""
+        frame = query_with(self.session, query, by_delta(self.session, self._pinned(versions)), moment)
         return frame.select(*(frame[quote(visible)] for visible, _, _ in columns))
 
     def shown(self, definition: Definition, path: str, version: int) -> DataFrame:

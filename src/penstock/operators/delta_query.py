@@ -32,6 +32,7 @@ class LeafKind(StrEnum):
     CHANGES = "changes"
     STORED = "stored"
     COLLECTED = "collected"
+    CLOCK = "clock"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,8 @@ class DeltaQuery:
     """Writes one delta program for an interval in which the sources in `moved` changed."""
 
     moved: frozenset[str]
+    clock: bool = False
+    """The data timestamp moved."""
     netted: bool = False
     """Consolidate after every join, so that no expression sees a row that exists at neither end."""
     prunable: Container[tuple[str, str]] = frozenset()

@@ -52,8 +52,8 @@ class Operator(ABC):
         return False
 
     def moved(self, query: DeltaQuery) -> bool:
-        """True if a source below changed in the interval."""
-        return any(source.id in query.moved for source in self.sources)
+        """True if something below changed in the interval."""
+        return any(child.moved(query) for child in self.children)
 
     @property
     def by_id(self) -> Mapping[int, Attribute]:

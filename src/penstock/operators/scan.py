@@ -38,6 +38,9 @@ class Scan(Operator):
     def sources(self) -> frozenset[Source]:
         return frozenset({self.source})
 
+    def moved(self, query: DeltaQuery) -> bool:
+        return self.source.id in query.moved
+
     def at(self, query: DeltaQuery, moment: Moment, within: tuple[KeyRange, ...] = ()) -> str:
         if self.source.id not in query.moved:
             moment = Moment.AFTER

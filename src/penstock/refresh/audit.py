@@ -64,7 +64,7 @@ def audit(meta: StreamTableMeta, workspace: Workspace, frontier: Frontier | None
     versions = {path: frontier.version(source) for source, path in definition.sources.items()}
     with data_errors(str(meta.name)):
         found = bag_difference(
-            workspace.witnessed(definition.query, definition.columns, versions),
+            workspace.witnessed(definition.query, definition.columns, versions, frontier.data_timestamp),
             workspace.shown(definition, storage.path, version),
         )
     return AuditReport(

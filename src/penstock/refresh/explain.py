@@ -14,6 +14,7 @@ from penstock.compile.reasons import REASONS
 from penstock.compile.stored import SHOWN
 from penstock.engine.delta_log import Snapshot
 from penstock.engine.interval import ChangeSet, classify
+from penstock.engine.pinned_clock import timestamp_text
 from penstock.engine.pruning import LargeSources
 from penstock.engine.storage import Storage
 from penstock.errors import FrontierLost
@@ -171,11 +172,14 @@ def _explain(
     statements: list[tuple[str, str]] = []
     if plan.incremental:
         snapshots = {source: change.end for source, change in changes.items()}
-        query = DeltaQuery(moved=frozenset(changes), prunable=LargeSources({**snapshots, **held}))
+        query = DeltaQuery(moved=frozenset(changes), clock=True, prunable=LargeSources({**snapshots, **held}))
+        clock = {Moment.AFTER: "current_timestamp()", Moment.BEFORE: "current_timestamp()"}
+        if before is not None and before.data_timestamp is not None:
+            clock[Moment.BEFORE] = timestamp_text(before.data_timestamp)
         last = plan.store.change(query)
         done: dict[str, str] = {}
         for step in (*query.steps, last):
-            sql = runnable(step, lambda leaf: _leaf_sql(leaf, changes, plan, stored, done))
+            sql = runnable(step, lambda leaf: _leaf_sql(leaf, changes, plan, stored, done, clock))
             done[step.name] = sql
             statements.append((step.purpose, sql))
     refused = plan.refused
@@ -197,7 +201,16 @@ def _explain(
     )
 
 
-def _leaf_sql(leaf: Leaf, changes: dict[str, ChangeSet], plan: Plan, stored: str | None, done: dict[str, str]) -> str:
+def _leaf_sql(
+    leaf: Leaf,
+    changes: dict[str, ChangeSet],
+    plan: Plan,
+    stored: str | None,
+    done: dict[str, str],
+    clock: dict[Moment, str],
+) -> str:
+    if leaf.kind is LeafKind.CLOCK:
+        return f"SELECT {clock[leaf.moment or Moment.AFTER]} AS {quote(leaf.columns[0])}"
     if leaf.kind is LeafKind.COLLECTED:
         return done[leaf.name].replace("\n", "\n  ")
     if leaf.kind is LeafKind.STORED:

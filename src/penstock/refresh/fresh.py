@@ -29,7 +29,7 @@ def fresh_rows(warehouse: Warehouse, meta: StreamTableMeta) -> DataFrame:
         return workspace.shown(definition, work.storage.path, work.pin.version)
     if decision.action is not Action.INCREMENTAL:
         versions = {source.path: work.interval.after.version(source.id) for source in work.plan.bound.sources}
-        return workspace.witnessed(definition.query, definition.columns, versions)
+        return workspace.witnessed(definition.query, definition.columns, versions, work.interval.after.data_timestamp)
     computed = compute(work, decision, attempt.timed, lambda stage, done: None)
     if computed.change is None:
         return workspace.shown(definition, work.storage.path, work.pin.version)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.operators.aggregate import Aggregate
+from penstock.operators.clock import Clock
 from penstock.operators.constant import Constant
 from penstock.operators.filter import Filter
 from penstock.operators.generate import Generate
@@ -57,6 +58,8 @@ def prune_columns(operator: Operator, wanted: frozenset[int]) -> Operator:
     if isinstance(operator, Limit):
         reads = frozenset(held for expression, _ in operator.order for held in expression.reads)
         return replace(operator, child=prune_columns(operator.child, wanted | reads))
+    if isinstance(operator, Clock):
+        return operator
     if isinstance(operator, Constant):
         return replace(
             operator, read=tuple(each for each in operator.read if each[1].id in wanted) or operator.read[:1]
