@@ -222,20 +222,54 @@ def _readable(value: Any) -> Any:
 
 def python_rows(values: str) -> list[Row]:
     """
-    >>> python_rows("(1, NULL, 'it''s'), (2, TRUE, array(1, NULL))")
-    [(1, None, "it's"), (2, True, [1, None])]
+    >>> python_rows("(1, NULL, 'it''s'), (2, TRUE, array(1, NULL)), (3, 1.50, array(struct(1, '(b')))")
+    [(1, None, "it's"), (2, True, [1, None]), (3, '1.50', [(1, '(b')])]
     """
-    parts = re.split(r"('(?:[^']|'')*')", values)
-    for place in range(0, len(parts), 2):
-        part = re.sub(r"\bNULL\b", "None", parts[place])
-        part = re.sub(r"\bTRUE\b", "True", re.sub(r"\bFALSE\b", "False", part))
-        part = re.sub(r"\barray\(([^()]*)\)", r"[\1]", part)
-        # Decimals stay text: a float would lose digits.
-        parts[place] = re.sub(r"(?<![\w.])(-?\d+\.\d+)(?![\w.])", r"'\1'", part)
-    for place in range(1, len(parts), 2):
-        parts[place] = repr(parts[place][1:-1].replace("''", "'"))
+    words = re.findall(r"'(?:[^']|'')*'|array\(|struct\(|[(),]|[^\s(),']+", values)
+    said, closing = [], []
+    for word in words:
+        if word in {"array(", "struct(", "("}:
+            said.append("[" if word == "array(" else "(")
+            closing.append("]" if word == "array(" else ")")
+        elif word == ")":
+            said.append(closing.pop())
+        elif word.startswith("'"):
+            said.append(repr(word[1:-1].replace("''", "'")))
+        elif re.fullmatch(r"-?\d+\.\d+", word):
+            # Decimals stay text: a float would lose digits.
+            said.append(repr(word))
+        else:
+            said.append({"NULL": "None", "TRUE": "True", "FALSE": "False"}.get(word, word))
     # A row of one value is no tuple in Python.
-    return [row if isinstance(row, tuple) else (row,) for row in ast.literal_eval("[" + "".join(parts) + "]")]
+    return [row if isinstance(row, tuple) else (row,) for row in ast.literal_eval("[" + "".join(said) + "]")]
+
+
+def plain_literals(rows: Iterable[Row]) -> str:
+    """Rows as `python_rows` reads them.
+
+    >>> plain_literals([(1, None, "it's", [{"a": 1, "b": "x"}], 0.25, float("nan"), date(2024, 1, 31))])
+    "(1, NULL, 'it''s', array(struct(1, 'x')), 0.25, 'nan', '2024-01-31')"
+    """
+    return ", ".join(f"({', '.join(map(_plain_literal, row))})" for row in rows)
+
+
+def _plain_literal(value: Any) -> str:
+    match value:
+        case None:
+            return "NULL"
+        case bool():
+            return str(value).upper()
+        case list():
+            return f"array({', '.join(map(_plain_literal, value))})"
+        case dict():
+            return f"struct({', '.join(map(_plain_literal, value.values()))})"
+        case str():
+            return "'" + value.replace("'", "''") + "'"
+        case float() if math.isnan(value) or math.isinf(value):
+            return f"'{value}'"
+        case date():
+            return f"'{value.isoformat()}'"
+    return str(value)
 
 
 def _fitted(value: Any, kind: pa.DataType) -> Any:
@@ -247,6 +281,10 @@ def _fitted(value: Any, kind: pa.DataType) -> Any:
         return date.fromisoformat(value)
     if pa.types.is_floating(kind):
         return float(value)
+    if pa.types.is_list(kind):
+        return [_fitted(each, kind.value_type) for each in value]
+    if pa.types.is_struct(kind) and isinstance(value, tuple):
+        return {kind[place].name: _fitted(each, kind[place].type) for place, each in enumerate(value)}
     return value
 
 

@@ -20,7 +20,14 @@ from penstock.engine.session import start_session
 from penstock.settings import Settings
 from small_tables import Bench, bench
 
-QUIET = {"spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC", "spark.ui.enabled": "false"}
+BRISK = {
+    "spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.ui.enabled": "false",
+    # Every query runs once over a few rows: compiling it, and planning it anew between its stages, is most of its cost.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+}
 BATCHES = 12
 """Batches on one set of tables: their logs grow, and new tables cost seconds."""
 
@@ -37,7 +44,7 @@ def main() -> int:
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
     until = time.monotonic() + given.minutes * 60
     with tempfile.TemporaryDirectory(prefix="penstock-fuzz-") as folder:
-        spark = start_session(Path(folder) / "spark", Settings(driver_memory="2g", shuffle_partitions=2), extra=QUIET)
+        spark = start_session(Path(folder) / "spark", Settings(driver_memory="2g", shuffle_partitions=2), extra=BRISK)
         tally = Tally()
         known: set[str] = set()
         history = given.seed

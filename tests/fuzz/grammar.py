@@ -321,7 +321,7 @@ class Writer:
         """A FROM clause: items, joined."""
         first, columns = self.item(depth)
         pieces: list[Piece] = [first]
-        for _ in range(self.random.choices([0, 1, 2, 3], [45, 35, 15, 5])[0]):
+        for _ in range(self.random.choices([0, 1, 2, 3], [45, 40, 12, 3])[0]):
             joined, columns = self.join(columns, depth)
             pieces.append(joined)
         if self.chance(0.12):
@@ -648,8 +648,9 @@ class Writer:
         return made
 
 
-def random_query(random: Random, depth: int = 2) -> Part:
+def random_query(random: Random) -> Part:
     """A query over `TABLES`; Spark may still refuse it."""
+    depth = random.choice([0, 1, 1, 2])
     writer = Writer(random)
     heads: list[Part] = []
     if writer.chance(0.2):

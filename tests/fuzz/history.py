@@ -13,7 +13,7 @@ from decimal import Decimal
 from random import Random
 from typing import Any
 
-from small_tables import Row, SmallTable
+from small_tables import Row, SmallTable, plain_literals
 
 TABLES = tuple(
     map(
@@ -39,12 +39,11 @@ class Change:
 
     def sql(self) -> list[str]:
         """The same as statements."""
-        table = next(each for each in TABLES if each.name == self.table)
         said = []
         if self.gone:
             said.append(f"DELETE FROM {self.table} WHERE rid IN ({', '.join(map(str, self.gone))})")
         if self.come:
-            said.append(f"INSERT INTO {self.table} VALUES {table.literals(self.come)}")
+            said.append(f"INSERT INTO {self.table} VALUES {plain_literals(self.come)}")
         return said
 
 

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fuzz.grammar import random_query
 from fuzz.history import TABLES, Change, History, random_history
 from fuzz.part import Part
 from penstock.errors import PenstockError, QueryFailed, QueryInvalid, UnstorableColumn
+from penstock.refresh import compute
 from small_tables import Bench
 
 if TYPE_CHECKING:
@@ -140,7 +142,8 @@ def create(bench: Bench, table: Followed) -> None:
 def refresh(bench: Bench, table: Followed, number: int) -> None:
     """Refresh it, and see how it went."""
     try:
-        done = bench.ps.refresh(table.name)
+        with overheard() as raised:
+            done = bench.ps.refresh(table.name)
     except Exception as error:
         _raised(bench, table, number, error)
         return
@@ -149,7 +152,28 @@ def refresh(bench: Bench, table: Followed, number: int) -> None:
     if done.reason_code:
         table.reason = done.reason_code
     if str(done.action) not in HEALTHY or done.reason_code in BROKEN:
-        table.failure = Failure("REBUILT", number, f"{done.action} {done.reason_code}: {done.reason}")
+        why = "\n".join([f"{done.action} {done.reason_code}: {done.reason}", *raised[-1:]])
+        table.failure = Failure("REBUILT", number, why)
+
+
+@contextmanager
+def overheard() -> Iterator[list[str]]:
+    """What deltas raised: a refresh that rebuilds instead does not say it."""
+    raised: list[str] = []
+    original = compute._delta
+
+    def listening(*given: Any) -> Any:
+        try:
+            return original(*given)
+        except QueryFailed as error:
+            raised.append(_first_lines(error))
+            raise
+
+    compute._delta = listening
+    try:
+        yield raised
+    finally:
+        compute._delta = original
 
 
 def check(bench: Bench, table: Followed, number: int) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fuzz.history import TABLES, History, fewer
 from fuzz.part import Part, smaller
 from fuzz.runner import Failure, Followed, follow, is_valid, reset, tables_of
-from small_tables import Bench
+from small_tables import Bench, plain_literals
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Case:
         lines += ["    ),", "    first=("]
         for table in tables:
             if rows := self.history.first[table.name]:
-                lines.append(f'        "INSERT INTO {table.name} VALUES {table.literals(rows)}",')
+                lines.append(f'        "INSERT INTO {table.name} VALUES {plain_literals(rows)}",')
         lines += ["    ),", f'    query="{self.query.text}",', "    rounds=("]
         for changes in self.history.rounds:
             lines.append("        (")
