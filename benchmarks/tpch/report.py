@@ -17,6 +17,9 @@ ORDERS_TICK, EVERY_TICK = "tick of orders", "tick of every table"
 LITTLE = 0.2
 """A refresh that reads less than this of the rows at rest counts as reading little."""
 
+_FOLLOWS = {"INCREMENTAL", "NO_DATA"}
+"""Queries that read neither orders nor lines have nothing to do when only these change."""
+
 HEADINGS = (
     "query",
     "action",
@@ -42,8 +45,8 @@ class Line:
 
     @property
     def action(self) -> str:
-        """INCREMENTAL if every refresh was, else the first action that was not."""
-        return next((each.action for each in self.outcomes if each.action != "INCREMENTAL"), "INCREMENTAL")
+        """INCREMENTAL if every refresh was, or had nothing to do; else the first action that was not."""
+        return next((each.action for each in self.outcomes if each.action not in _FOLLOWS), "INCREMENTAL")
 
     @property
     def exact(self) -> bool:
@@ -152,6 +155,6 @@ def _troubles(lines: list[Line]) -> list[str]:
             where = f"Q{line.query.number} after {each.after}: {each.action}"
             if not each.exact:
                 told.append(f"{where}: {each.difference}; {each.reason}")
-            elif each.action != "INCREMENTAL" and line.refused is None:
+            elif each.action not in _FOLLOWS and line.refused is None:
                 told.append(f"{where}: {each.reason}")
     return told

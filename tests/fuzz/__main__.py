@@ -18,15 +18,12 @@ from fuzz.runner import PER_HISTORY, Failure, Followed, Tally, follow, history_o
 from fuzz.shrink import Case, shrunk
 from penstock.engine.session import start_session
 from penstock.settings import Settings
-from small_tables import Bench, bench
+from small_tables import INTERPRETED, Bench, bench
 
 BRISK = {
     "spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.ui.enabled": "false",
-    # Every query runs once over a few rows: compiling it, and planning it anew between its stages, is most of its cost.
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.adaptive.enabled": "false",
+    **INTERPRETED,
 }
 BATCHES = 12
 """Batches on one set of tables: their logs grow, and new tables cost seconds."""

@@ -42,8 +42,11 @@ class Failure:
 
     @property
     def signature(self) -> str:
-        """Failures that look the same, without names and numbers."""
-        return self.kind if self.kind == "WRONG ROWS" else re.sub(r"r\d+|c\d+|#\d+|\d+|`\w+`", "…", self.what)[:200]
+        """Failures that look the same: what Spark or we complained of, without names and numbers."""
+        if self.kind == "WRONG ROWS":
+            return self.kind
+        said = self.what.rsplit("fails on the present data: ", 1)[-1]
+        return f"{self.kind} " + re.sub(r"`(?!__ps)\w+`|\b[a-z]+_?\d+|#\d+|\d+", "…", said)[:160]
 
 
 @dataclass

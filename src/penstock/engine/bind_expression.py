@@ -225,9 +225,18 @@ class ExpressionPrinter:
             plan = plan.child()
         return self._catalyst.items(plan.windowExpressions())
 
+    def _typed_null(self, node: Any) -> Any:
+        """`CAST(NULL AS t)` is read as a cast of nothing; what was printed may have been a NULL of that type."""
+        if str(node.getClass().getSimpleName()) != "Cast" or str(node.child().getClass().getSimpleName()) != "Literal":
+            return None
+        if node.child().value() is not None or str(node.child().dataType().sql()) != "VOID":
+            return None
+        return self._catalyst.expressions.Literal(None, node.dataType())
+
     def _same(self, again: Any, original: Any) -> bool:
         if not again.dataType().equals(original.dataType()):
             return False
+        again = self._catalyst.replaced(again, self._typed_null)
         # Lambda variables get new ids at every reading, which Catalyst takes for a difference; their text does not.
         return bool(again.semanticEquals(original)) or (
             "__psv" in str(self.parts(original)) and self.parts(again) == self.parts(original)

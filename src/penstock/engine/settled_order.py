@@ -28,9 +28,19 @@ def settle_order(catalyst: Catalyst, plan: Any) -> Any:
         if kind in {"LocalLimit", "Offset"} and str(node.child().getClass().getSimpleName()) != "Offset":
             below = _sorted(catalyst, node.child())
             return None if below is None else node.withNewChildren(catalyst.seq([below]))
-        return None
+        return _above_projection(catalyst, node) if kind == "GlobalLimit" else None
 
     return catalyst.rewrite(plan, settled)
+
+
+def _above_projection(catalyst: Catalyst, limit: Any) -> Any | None:
+    """The limit directly over its sort: Spark forgets the order of a correlated limit when a projection is between."""
+    local = limit.child()
+    project = local.child()
+    if str(project.getClass().getSimpleName()) != "Project" or not _leads_to_sort(project.child()):
+        return None
+    cut = limit.withNewChildren(catalyst.seq([local.withNewChildren(catalyst.seq([project.child()]))]))
+    return project.withNewChildren(catalyst.seq([cut]))
 
 
 def _sorted(catalyst: Catalyst, node: Any) -> Any | None:

@@ -96,8 +96,8 @@ class OneSidedJoin(Operator):
             [rows, changed],
         )
         selects.append(
-            f"SELECT {columns}, `__ps_sign`, `__ps_at` FROM {quote(touched)} "
-            "CROSS JOIN (VALUES (1L, 1), (-1L, 0)) AS e(`__ps_sign`, `__ps_at`)"
+            f"SELECT {columns}, {weight}, {_END} FROM {quote(touched)} "
+            f"CROSS JOIN (VALUES (1L, 1), (-1L, 0)) AS e({weight}, {_END})"
         )
         names = tuple(each.column for each in self.left.columns)
         return query.collect(
