@@ -75,6 +75,9 @@ class ExpressionPrinter:
             return self._percentile(node, kind, replaced)
         if kind == "Cast" and _again(node):
             return self._print(node.child(), replaced)
+        if kind == "DateAdd" and (days := _interval_days(node.right())) is not None:
+            sign, interval = days
+            return ["(", *self._print(node.left(), replaced), f" {sign} ", *self._print(interval, replaced), ")"]
         if kind == "Extract":
             return self._call("date_part", self._catalyst.items(node.parameters()), replaced)
         if kind == "CreateNamedStruct":
@@ -267,6 +270,14 @@ def _again(cast: Any) -> bool:
     # Datetime arithmetic is analysed into a cast to its own type, which reading the text back adds once more.
     inner = str(cast.child().getClass().getSimpleName())
     return inner in {"TimestampAddInterval", "DateAddInterval"} and cast.dataType().equals(cast.child().dataType())
+
+
+def _interval_days(days: Any) -> tuple[str, Any] | None:
+    """The interval that was added to a date or taken from it, if its days are what is added."""
+    sign = "+"
+    if str(days.getClass().getSimpleName()) == "UnaryMinus":
+        sign, days = "-", days.child()
+    return (sign, days.child()) if str(days.getClass().getSimpleName()) == "ExtractANSIIntervalDays" else None
 
 
 def _short(node: Any) -> str:

@@ -110,7 +110,7 @@ def test_hidden_columns_of_folded_groups() -> None:
     hidden = {column.name: column.type for column in store.columns if column.visible is None}
     assert hidden[COUNT] == "BIGINT"
     assert hidden["__ps_s2_s"] == "DECIMAL(38,0)"
-    assert hidden["__ps_s4_s"] == "DECIMAL(38,2)"
+    assert hidden["__ps_s4_s"] == "DECIMAL(37,2)"
     assert not store.has_hidden_rows
     assert SHOWN in {column.name for column in BY_TITLE["having"].plan.store.columns}
 
@@ -131,8 +131,10 @@ def _grouped(function: str, text: str, type_: str, argument: str) -> str:
     ("function", "text", "result", "argument", "folded"),
     [
         ("Sum", "sum({})", "BIGINT", "TINYINT", True),
-        ("Sum", "sum({})", "DECIMAL(38,2)", "DECIMAL(28,2)", True),
-        ("Sum", "sum({})", "DECIMAL(38,2)", "DECIMAL(29,2)", False),
+        ("Sum", "sum({})", "DECIMAL(37,2)", "DECIMAL(27,20)", True),
+        ("Sum", "sum({})", "DECIMAL(38,2)", "DECIMAL(29,2)", True),
+        ("Sum", "sum({})", "DECIMAL(38,6)", "DECIMAL(38,6)", True),
+        ("Sum", "sum({})", "DECIMAL(38,7)", "DECIMAL(38,7)", False),
         ("Sum", "sum({})", "DOUBLE", "DOUBLE", False),
         ("Sum", "try_sum({})", "BIGINT", "INT", False),
         ("Average", "avg({})", "DOUBLE", "BIGINT", True),

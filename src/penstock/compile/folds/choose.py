@@ -9,6 +9,7 @@ from penstock.compile.folds.count import Count
 from penstock.compile.folds.extreme import FOLDED_TYPES, Extreme
 from penstock.compile.folds.fold import Fold
 from penstock.compile.folds.sum import Sum, summable
+from penstock.compile.folds.wide_sum import WideSum, widely_summable
 from penstock.operators.expression import AggregateCall, Expression
 from penstock.operators.types import decimal
 
@@ -35,6 +36,8 @@ def fold_of(call: AggregateCall, settings: Mapping[str, str]) -> Fold | None:
     type_ = call.arguments[0].type
     if call.function == "Sum" and summable(type_):
         return Sum(type_, call.call.type)
+    if call.function == "Sum" and widely_summable(type_):
+        return WideSum(type_, call.call.type)
     if call.function == "Average" and summable(type_):
         lossy = settings.get("spark.sql.decimalOperations.allowPrecisionLoss", "true") == "true"
         average = Average(type_, call.call.type)

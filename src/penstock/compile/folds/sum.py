@@ -13,7 +13,7 @@ from penstock.operators.types import INTEGERS, decimal
 def summable(type_: str) -> bool:
     """True if weighted sums of the type are exact."""
     held = decimal(type_)
-    return type_ in INTEGERS or (held is not None and held[0] <= 28)
+    return type_ in INTEGERS or (held is not None and held[0] <= 27)
 
 
 def weighted(argument: str, weight: str, type_: str) -> str:
@@ -28,13 +28,13 @@ def weighted(argument: str, weight: str, type_: str) -> str:
 
 
 def wide(type_: str) -> str:
-    """The type in which sums of the type are kept."""
+    """The type in which sums of the type are kept: two of them are added without losing a digit."""
     held = decimal(type_)
-    return f"DECIMAL(38,{held[1] if held else 0})"
+    return f"DECIMAL(37,{held[1]})" if held else "DECIMAL(38,0)"
 
 
 class Sum:
-    """sum over integers, and over decimals of up to 28 digits."""
+    """sum over integers, and over decimals of up to 27 digits."""
 
     nets_values = False
 
