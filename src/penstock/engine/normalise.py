@@ -33,6 +33,7 @@ _SUBQUERIES = (
     "RewriteLateralSubquery",
     "RewritePredicateSubquery",
 )
+_PUSHED_THROUGH = ("OUTER_JOIN", "LEFT_SEMI_OR_ANTI_JOIN", "WINDOW", "PLAN_EXPRESSION")
 _CLOCK = -1
 """Stands for the clock where subqueries have their ids."""
 _ROUNDS = 20
@@ -58,6 +59,10 @@ class _Normaliser:
                 for rule in _SUBQUERIES:
                     plan = self._catalyst.optimizer_rule(rule).apply(plan)
             plan = self._up(plan, self._written_out)
+            # A subquery's join stands below the whole WHERE: without this, it would be joined to the bare product of
+            # the tables in FROM.
+            if any(self._contains(plan, each) for each in _PUSHED_THROUGH):
+                plan = self._catalyst.optimizer_rule("PushDownPredicates").apply(plan)
             if plan.fastEquals(before):
                 break
         return self._catalyst.analysis_rule("UpdateAttributeNullability").apply(plan)
