@@ -249,7 +249,7 @@ CASES: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("`posexplode`", "SELECT id, p, tag FROM orders LATERAL VIEW posexplode(tags) t AS p, tag"),
             ("`inline`", "SELECT id, a, b FROM orders LATERAL VIEW inline(array(struct(id, region))) t AS a, b"),
             ("`json_tuple`", "SELECT id, a FROM customers LATERAL VIEW json_tuple(name, 'a') t AS a"),
-            ("`stack`", "SELECT id, a FROM customers LATERAL VIEW stack(2, id, rating) t AS a"),
+            ("`stack`", "SELECT id, a FROM customers LATERAL VIEW stack(2, rating, 1) t AS a"),
             (
                 "`VALUES`",
                 "SELECT o.id, v.n FROM orders o JOIN VALUES ('north', 1) AS v(region, n) ON o.region = v.region",

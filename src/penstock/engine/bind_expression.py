@@ -78,6 +78,9 @@ class ExpressionPrinter:
         if kind == "DateAdd" and (days := _interval_days(node.right())) is not None:
             sign, interval = days
             return ["(", *self._print(node.left(), replaced), f" {sign} ", *self._print(interval, replaced), ")"]
+        if kind == "RaiseError" and str(node.right().getClass().getSimpleName()) == "CreateMap":
+            # It prints its message only, which is the last of its children's children.
+            return self._call("raise_error", self._catalyst.items(node.right().children())[1:], replaced)
         if kind == "Extract":
             return self._call("date_part", self._catalyst.items(node.parameters()), replaced)
         if kind == "CreateNamedStruct":

@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
 from benchmarks.tpch.generate import generate
 from benchmarks.tpch.history import History
 from benchmarks.tpch.load import count_rows, load
 from benchmarks.tpch.queries import Query, queries
+
 from penstock.errors import PenstockError
 from penstock.testing.oracle import assert_exact
 
@@ -18,7 +20,20 @@ if TYPE_CHECKING:
 SCALE = 0.001
 
 
+FEW = ("q03", "q13", "q22")
+"""A limit over an aggregate of joins, an aggregate over an outer join, NOT EXISTS beside a scalar subquery."""
+
+
+def test_a_few_queries_are_maintained_and_exact(ps: StreamTables, tmp_path: Path) -> None:
+    _follow(ps, tmp_path, [query for query in queries(SCALE) if query.name in FEW])
+
+
+@pytest.mark.slow
 def test_every_query_is_maintained_and_exact(ps: StreamTables, tmp_path: Path) -> None:
+    _follow(ps, tmp_path, list(queries(SCALE)))
+
+
+def _follow(ps: StreamTables, tmp_path: Path, chosen: list[Query]) -> None:
     data = tmp_path / "generated"
     data.mkdir()
     # One file a table: this is about rows, the benchmark is about files.
@@ -26,14 +41,14 @@ def test_every_query_is_maintained_and_exact(ps: StreamTables, tmp_path: Path) -
     # So small a set leaves many results empty; large changes move them.
     history = History(ps, data, count_rows(ps), share=0.3)
     changed: dict[str, int] = {}
-    wrong = [told for query in queries(SCALE) if (told := _create(ps, query))]
+    wrong = [told for query in chosen if (told := _create(ps, query))]
     history.update(1)
     history.move_nations(1)
-    wrong += [told for query in queries(SCALE) if (told := _refresh(ps, query, changed))]
+    wrong += [told for query in chosen if (told := _refresh(ps, query, changed))]
     history.refresh_functions()
     history.come_and_go(1)
     history.move_nations(2)
-    wrong += [told for query in queries(SCALE) if (told := _refresh(ps, query, changed))]
+    wrong += [told for query in chosen if (told := _refresh(ps, query, changed))]
     assert not wrong, "\n".join(wrong)
     assert [name for name, count in changed.items() if not count] == [], "a result that never moves proves nothing"
 
