@@ -242,9 +242,11 @@ class ExpressionPrinter:
     def _same(self, again: Any, original: Any) -> bool:
         if not again.dataType().equals(original.dataType()):
             return False
-        again = self._catalyst.replaced(again, self._typed_null)
+        if again.semanticEquals(original):
+            return True
+        one, other = (self._catalyst.replaced(each, self._typed_null) for each in (again, original))
         # Lambda variables get new ids at every reading, which Catalyst takes for a difference; their text does not.
-        return bool(again.semanticEquals(original)) or (
+        return bool(one.semanticEquals(other)) or (
             "__psv" in str(self.parts(original)) and self.parts(again) == self.parts(original)
         )
 

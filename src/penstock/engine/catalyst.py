@@ -133,6 +133,9 @@ class Catalyst:
         changed = [self.replaced(child, change) for child in children]
         if all(one is other for one, other in zip(changed, children, strict=True)):
             return expression
+        if self.is_a(expression, "InheritAnalysisRules"):
+            # What the user wrote stays in such a node unchanged; from now on only what it stands for is true.
+            return changed[0]
         return expression.withNewChildren(self.seq(changed))
 
     def ascending(self, expression: Any) -> Any:

@@ -140,7 +140,7 @@ def settled(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> It
             NotIncremental,
             "NON_DETERMINISTIC",
         ),
-        ("st", "SELECT current_date() AS d, id FROM orders", {"refresh_mode": "INCREMENTAL"}, NotIncremental, "CLOCK"),
+        ("st", "SELECT current_user() AS u, id FROM orders", {"refresh_mode": "INCREMENTAL"}, NotIncremental, "CLOCK"),
         ("st", "SELECT id FROM orders TABLESAMPLE (10 PERCENT)", {"refresh_mode": "INCREMENTAL"}, NotIncremental, ""),
         ("st", "SELECT id FROM range(3)", {"refresh_mode": "INCREMENTAL"}, NotIncremental, "CONSTANT"),
         ("st", "SELECT 1 / (id - 1) AS x FROM orders", {}, QueryFailed, "DIVIDE_BY_ZERO"),
@@ -228,9 +228,9 @@ def test_create_tells_what_it_made(orders: StreamTables) -> None:
     assert again.message == "stream table shop.revenue unchanged, maintained INCREMENTAL"
     assert orders.info("revenue")[0]["query"] == REVENUE
 
-    by_clock = orders.create_stream_table("today", "SELECT current_date() AS day, count(*) AS n FROM orders")
-    assert by_clock.effective_mode == "FULL"
-    assert "CLOCK" in str(orders.info("today")[0]["reason"]) or by_clock.reason
+    by_user = orders.create_stream_table("mine", "SELECT current_user() AS who, count(*) AS n FROM orders")
+    assert by_user.effective_mode == "FULL"
+    assert "CLOCK" in str(orders.info("mine")[0]["reason"]) or by_user.reason
 
 
 def test_initialize_on_schedule_fills_at_the_first_refresh(orders: StreamTables) -> None:

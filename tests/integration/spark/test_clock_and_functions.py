@@ -1,0 +1,71 @@
+"""Queries that lean on more than tables: the clock, at the data timestamp, and functions of the user's session."""
+
+import time
+from typing import TYPE_CHECKING
+
+import pandas as pd
+import pytest
+from pyspark.sql.functions import pandas_udf
+
+from penstock.errors import QueryFailed
+from penstock.testing.oracle import assert_exact
+
+if TYPE_CHECKING:
+    from penstock.api import StreamTables
+
+
+def test_rows_age_out_at_the_data_timestamp(ps: "StreamTables") -> None:
+    ps.sql("""
+        CREATE TABLE seen (id INT, at TIMESTAMP);
+        INSERT INTO seen SELECT 1, current_timestamp();
+        INSERT INTO seen SELECT 2, current_timestamp() + INTERVAL 1 HOUR;
+        CREATE STREAM TABLE recent REFRESH MODE INCREMENTAL AS
+            SELECT id, at FROM seen WHERE at > current_timestamp() - INTERVAL 4 SECONDS;
+        CREATE STREAM TABLE how_many REFRESH MODE INCREMENTAL AS
+            SELECT count(*) AS n, current_date() AS day FROM seen WHERE at > now() - INTERVAL 4 SECONDS""")
+    assert [row.n for row in ps.table("how_many").collect()] == [2]
+    time.sleep(4)
+    ps.sql("INSERT INTO seen SELECT 3, current_timestamp() - INTERVAL 1 HOUR")
+    for name in ("recent", "how_many"):
+        assert ps.refresh(name).action == "INCREMENTAL"
+        assert ps.audit(name).exact
+    assert [row.id for row in ps.table("recent").collect()] == [2]
+    assert [row.n for row in ps.table("how_many").collect()] == [1]
+    # The clock alone moves: nothing changes, and nothing is committed.
+    again = ps.refresh("recent")
+    assert (again.rows_inserted, again.rows_deleted) == (0, 0)
+    assert ps.audit("recent").exact
+
+
+def test_registered_functions_are_part_of_the_query(ps: "StreamTables") -> None:
+    ps.spark.udf.register("doubled", lambda value: None if value is None else 2 * value, "int")
+
+    @pandas_udf("int")  # type: ignore[call-overload]
+    def next_one(values: pd.Series) -> pd.Series:
+        return values + 1
+
+    ps.spark.udf.register("next_one", next_one)
+    ps.sql("""
+        CREATE TABLE numbers (id INT, v INT);
+        INSERT INTO numbers VALUES (1, 1), (2, NULL), (3, 3);
+        CREATE STREAM TABLE twice REFRESH MODE INCREMENTAL AS
+            SELECT id, doubled(v) AS d, next_one(id) AS n FROM numbers WHERE coalesce(doubled(id), 0) > 2;
+        INSERT INTO numbers VALUES (4, 4); DELETE FROM numbers WHERE id = 2""")
+    assert_exact(ps, "twice", "INCREMENTAL", ps.refresh("twice"))
+
+
+def test_a_subquery_that_finds_two_rows_stays_an_error(ps: "StreamTables") -> None:
+    ps.sql("""
+        CREATE TABLE people (id INT, boss INT);
+        CREATE TABLE names (id INT, name STRING);
+        INSERT INTO people VALUES (1, 1), (2, 1); INSERT INTO names VALUES (1, 'a'), (3, 'c');
+        CREATE STREAM TABLE told REFRESH MODE INCREMENTAL AS
+            SELECT id, (SELECT name FROM names n WHERE n.id = p.boss) AS name FROM people p;
+        INSERT INTO names VALUES (3, 'd')""")
+    # Nobody asks for the doubled one.
+    assert_exact(ps, "told", "INCREMENTAL", ps.refresh("told"))
+    ps.sql("INSERT INTO names VALUES (1, 'b')")
+    with pytest.raises(QueryFailed, match="SCALAR_SUBQUERY_TOO_MANY_ROWS"):
+        ps.refresh("told")
+    ps.sql("DELETE FROM names WHERE name = 'b'")
+    assert_exact(ps, "told", None, ps.refresh("told"))
