@@ -11,17 +11,24 @@ from dataclasses import dataclass
 from penstock.compile.bound import (
     Bound,
     BoundAggregate,
+    BoundClock,
+    BoundConstant,
     BoundDistinct,
     BoundFilter,
+    BoundGenerate,
     BoundJoin,
+    BoundLimit,
     BoundProject,
     BoundQuery,
     BoundScan,
     BoundUnion,
+    BoundWindow,
+    JoinKind,
 )
 from penstock.compile.plan import Plan, compile_query
 from penstock.operators.expression import AggregateCall, Attribute, Expression
 from penstock.operators.source import Source
+from penstock.operators.window import WindowCall
 from penstock.testing.strategies import Column, Schema, Table
 
 SCHEMA = Schema(
@@ -239,6 +246,78 @@ def failing_pair() -> Case:
     return Case("a pair that raises", sql, build.query(BoundProject(joined, items), (items[0][1],)))
 
 
+def _one_sided(title: str, kind: JoinKind, sql: str, condition: str = "({} = {})") -> Case:
+    build = Build()
+    (left, t), (right, u) = build.scan("t"), build.scan("u")
+    exists = build.attribute("exists", "BOOLEAN", False) if kind is JoinKind.EXISTENCE else None
+    reads = [t["k"], u["k"]] * (condition.count("{}") // 2)
+    joined = BoundJoin(left, right, (expression(condition, "BOOLEAN", *reads),), kind, exists)
+    shown = {JoinKind.LEFT: u["w"], JoinKind.FULL: u["w"], JoinKind.EXISTENCE: exists}.get(kind) or t["g"]
+    items = (same(t["v"]), same(shown))
+    return Case(title, sql, build.query(BoundProject(joined, items), (t["v"], shown)))
+
+
+def _window(title: str, partitioned: bool, sql: str) -> Case:
+    build = Build()
+    scan, t = build.scan("t")
+    over = "PARTITION BY {} ORDER BY {} ASC NULLS FIRST" if partitioned else "ORDER BY {} ASC NULLS FIRST"
+    reads = (t["g"], t["v"]) if partitioned else (t["v"],)
+    call = WindowCall(expression(f"RANK() OVER ({over})", "INT", *reads), "Rank", total=True)
+    rank = build.attribute("r", "INT", False)
+    tree = BoundWindow(scan, (read(t["g"]),) if partitioned else (), ((call, rank),))
+    return Case(title, sql, build.query(BoundProject(tree, (same(t["k"]), same(rank))), (t["k"], rank)))
+
+
+def _first_rows(title: str, offset: int, sql: str) -> Case:
+    build = Build()
+    scan, t = build.scan("t")
+    order = tuple((read(t[name]), "ASC NULLS FIRST") for name in ("v", "k", "g"))
+    tree = BoundProject(BoundLimit(scan, order, 3, offset), (same(t["k"]), same(t["v"])))
+    return Case(title, sql, build.query(tree, (t["k"], t["v"])))
+
+
+def _limit_below() -> Case:
+    build = Build()
+    scan, t = build.scan("t")
+    order = tuple((read(t[name]), "ASC NULLS FIRST") for name in ("v", "k"))
+    call = build.call("Count", "count(1)", "BIGINT")
+    tree = BoundAggregate(BoundLimit(scan, order, 3, 0), (), (call,))
+    sql = "SELECT count(*) AS n FROM (SELECT * FROM t ORDER BY v, k LIMIT 3)"
+    return Case("limit below an aggregate", sql, build.query(tree, (call[1],)))
+
+
+def _generated() -> Case:
+    build = Build()
+    scan, t = build.scan("t")
+    made = build.attribute("e", "INT")
+    tree = BoundGenerate(scan, expression("explode(array({}, {}))", "", t["k"], t["v"]), True, (made,))
+    sql = "SELECT g, e FROM t LATERAL VIEW OUTER explode(array(k, v)) AS e"
+    return Case("generate", sql, build.query(BoundProject(tree, (same(t["g"]), same(made))), (t["g"], made)))
+
+
+def _aged() -> Case:
+    build = Build()
+    scan, t = build.scan("t")
+    now = build.attribute("now", "TIMESTAMP", False)
+    joined = BoundJoin(scan, BoundClock(now), ())
+    tree = BoundProject(BoundFilter(joined, (expression("({} > year({}))", "BOOLEAN", t["v"], now),)), (same(t["k"]),))
+    sql = "SELECT k FROM t WHERE v > year(current_timestamp())"
+    return Case("condition on the clock", sql, build.query(tree, (t["k"],)))
+
+
+def _with_constants() -> Case:
+    build = Build()
+    scan, t = build.scan("t")
+    one = build.attribute("one", "INT", False)
+    joined = BoundJoin(
+        scan,
+        BoundConstant("(VALUES (1), (2)) AS v(`c0`)", (("`c0`", one),)),
+        (expression("({} = {})", "BOOLEAN", t["k"], one),),
+    )
+    sql = "SELECT t.v FROM t JOIN VALUES (1), (2) AS v(one) ON t.k = v.one"
+    return Case("join with constant rows", sql, build.query(BoundProject(joined, (same(t["v"]),)), (t["v"],)))
+
+
 FOUR = (
     "SELECT a.v AS x, d.w AS y FROM t AS a JOIN u AS b ON a.k = b.k JOIN t AS c ON b.k = c.k JOIN u AS d ON a.k = d.k"
 )
@@ -288,4 +367,27 @@ CASES = (
     _distinct(),
     _declared_key(),
 )
-BY_TITLE = {case.title: case for case in CASES}
+ON_SPARK = (
+    _one_sided("left join", JoinKind.LEFT, "SELECT t.v, u.w FROM t LEFT JOIN u ON t.k = u.k"),
+    _one_sided("full join", JoinKind.FULL, "SELECT t.v, u.w FROM t FULL JOIN u ON t.k = u.k"),
+    _one_sided("semi join", JoinKind.SEMI, "SELECT v, g FROM t LEFT SEMI JOIN u ON t.k = u.k"),
+    _one_sided(
+        "not in",
+        JoinKind.ANTI,
+        "SELECT v, g FROM t WHERE k NOT IN (SELECT k FROM u)",
+        "(({} = {}) OR (({} = {}) IS NULL))",
+    ),
+    _one_sided(
+        "existence", JoinKind.EXISTENCE, "SELECT v, EXISTS (SELECT 1 FROM u WHERE u.k = t.k) AS exists FROM t"
+    ),
+    _window("window", True, "SELECT k, rank() OVER (PARTITION BY g ORDER BY v) AS r FROM t"),
+    _window("window without partitions", False, "SELECT k, rank() OVER (ORDER BY v) AS r FROM t"),
+    _first_rows("first rows", 0, "SELECT k, v FROM t ORDER BY v, k, g LIMIT 3"),
+    _first_rows("first rows after some", 2, "SELECT k, v FROM t ORDER BY v, k, g LIMIT 3 OFFSET 2"),
+    _limit_below(),
+    _generated(),
+    _aged(),
+    _with_constants(),
+)
+"""Shown as goldens; their SQL is Spark's own, so only Spark runs them."""
+BY_TITLE = {case.title: case for case in (*CASES, *ON_SPARK)}

@@ -20,6 +20,11 @@ FILES = {
     "recomputed_groups.sql": ["recomputed groups", "global aggregate, recomputed"],
     "nested_aggregate.sql": ["aggregate over aggregate", "distinct"],
     "declared_key.sql": ["declared key"],
+    "one_sided_join.sql": ["left join", "full join", "semi join", "not in", "existence"],
+    "window.sql": ["window", "window without partitions"],
+    "first_rows.sql": ["first rows", "first rows after some", "limit below an aggregate"],
+    "generate.sql": ["generate"],
+    "clock_and_constants.sql": ["condition on the clock", "join with constant rows"],
 }
 NARROWED = ["inner join", "minimum over a join", "folded groups"]
 """Shown once more as they are over sources and stored rows so large that every touched key is worth collecting."""
@@ -31,7 +36,7 @@ def program(case: Case, narrowed: bool = False) -> str:
     lines += [f"--   {column.name} {column.type}" for column in store.columns]
     fill = store.fill(DeltaQuery(moved=frozenset()), Moment.AFTER)
     lines += ["", f"-- fill: {fill.purpose}", f"{fill.sql};"]
-    query = DeltaQuery(moved=frozenset(source.id for source in case.bound.sources))
+    query = DeltaQuery(moved=frozenset(source.id for source in case.bound.sources), clock=True)
     if narrowed:
         columns = {(table.name, column.name) for table in SCHEMA.tables for column in table.columns}
         query.prunable = columns | {(STORED, column.name) for column in store.columns}
