@@ -377,9 +377,7 @@ ON_SPARK = (
         "SELECT v, g FROM t WHERE k NOT IN (SELECT k FROM u)",
         "(({} = {}) OR (({} = {}) IS NULL))",
     ),
-    _one_sided(
-        "existence", JoinKind.EXISTENCE, "SELECT v, EXISTS (SELECT 1 FROM u WHERE u.k = t.k) AS exists FROM t"
-    ),
+    _one_sided("existence", JoinKind.EXISTENCE, "SELECT v, EXISTS (SELECT 1 FROM u WHERE u.k = t.k) AS exists FROM t"),
     _window("window", True, "SELECT k, rank() OVER (PARTITION BY g ORDER BY v) AS r FROM t"),
     _window("window without partitions", False, "SELECT k, rank() OVER (ORDER BY v) AS r FROM t"),
     _first_rows("first rows", 0, "SELECT k, v FROM t ORDER BY v, k, g LIMIT 3"),

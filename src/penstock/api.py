@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
@@ -271,7 +271,7 @@ class StreamTables:
     def create_stream_table(
         self,
         name: str,
-        query: str,
+        query: str | DataFrame | Callable[[SparkSession], DataFrame],
         target_lag: str | timedelta | None = "1 minute",
         refresh_mode: str = "AUTO",
         initialize: bool = True,
@@ -283,10 +283,12 @@ class StreamTables:
     ) -> StreamTableInfo:
         """Define a stream table, and fill it unless `initialize` is False.
 
-        `target_lag` None means DOWNSTREAM. With `or_replace` an unchanged definition keeps its rows.
+        `query` is SQL, a DataFrame, or a function that makes a DataFrame of the session; a DataFrame is written down as
+        SQL. `target_lag` None means DOWNSTREAM. With `or_replace` an unchanged definition keeps its rows.
         """
         warehouse = self._warehouse
         table = self._name(name)
+        query = query if isinstance(query, str) else self._text_of(query)
         held = warehouse.catalog.find(table)
         if held is not None and if_not_exists:
             return _info(held, created=False, refresh=None)
@@ -309,6 +311,11 @@ class StreamTables:
                     drop(warehouse, meta, cascade=False)
                 raise
         return _info(warehouse.catalog.get_by_name(table), created=changed, refresh=refreshed)
+
+    def _text_of(self, query: DataFrame | Callable[[SparkSession], DataFrame]) -> str:
+        frame = query(self.spark) if callable(query) else query
+        settings, database = result_settings(self.spark), registry.current_schema(self.spark)
+        return self._warehouse.fresh_workspace(settings, database).text_of(frame)
 
     def alter_stream_table(
         self,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from pyspark.errors import AnalysisException, ParseException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from penstock.compile.bound import (
     Bound,
@@ -106,6 +106,12 @@ class SparkAnalyzer:
         """Analyse a query without running it; QueryInvalid if Spark refuses it."""
         with unlogged():
             return self._bound(query)
+
+    def bind_frame(self, frame: DataFrame) -> BoundQuery:
+        """The bound query of a DataFrame."""
+        plan = self._catalyst.analyzed(frame)
+        with unlogged():
+            return _Binding(self._catalyst, self._source_at, self._stream_table).query(plan)
 
     def _bound(self, query: str) -> BoundQuery:
         try:

@@ -12,8 +12,9 @@ from datetime import datetime
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from penstock.compile.bound import BoundQuery, restrict
+from penstock.compile.bound import BoundQuery, Refused, restrict
 from penstock.compile.plan import Plan, compile_query
+from penstock.compile.query_text import query_text
 from penstock.compile.stored import SHOWN
 from penstock.engine.bind import SparkAnalyzer
 from penstock.engine.definition import Definition, text_hash
@@ -67,6 +68,16 @@ class Workspace:
     def bind(self, query: str) -> BoundQuery:
         """Analyse a query under the settings."""
         return self._analyzer.bind(query)
+
+    def text_of(self, frame: DataFrame) -> str:
+        """SQL that means what a DataFrame means; QueryInvalid if it has no SQL form."""
+        bound = self._analyzer.bind_frame(frame)
+        if isinstance(bound.tree, Refused):
+            raise QueryInvalid(
+                why=f"the DataFrame cannot be written as SQL: {bound.tree.reason}, {bound.tree.construct}",
+                fix="Write the query as SQL: as text, any query can be a stream table.",
+            )
+        return query_text(bound)
 
     def plan(self, query: str, key: tuple[str, ...], columns: tuple[str, ...], schemas: object) -> Plan:
         """The compiled plan; `schemas` stands for everything outside the definition that it depends on.

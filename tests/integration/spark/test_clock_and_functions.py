@@ -1,13 +1,15 @@
-"""Queries that lean on more than tables: the clock, at the data timestamp, and functions of the user's session."""
+"""Queries that lean on more than text and tables: the clock, functions of the user's session, DataFrames."""
 
 import time
 from typing import TYPE_CHECKING
 
 import pandas as pd
 import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.functions import pandas_udf
 
-from penstock.errors import QueryFailed
+from penstock.errors import QueryFailed, QueryInvalid
 from penstock.testing.oracle import assert_exact
 
 if TYPE_CHECKING:
@@ -69,3 +71,21 @@ def test_a_subquery_that_finds_two_rows_stays_an_error(ps: "StreamTables") -> No
         ps.refresh("told")
     ps.sql("DELETE FROM names WHERE name = 'b'")
     assert_exact(ps, "told", None, ps.refresh("told"))
+
+
+def test_a_dataframe_is_written_down_as_sql(ps: "StreamTables") -> None:
+    ps.sql("""
+        CREATE TABLE items (shop INT, price INT); CREATE TABLE shops (shop INT, city STRING);
+        INSERT INTO items VALUES (1, 10), (1, 20), (2, 5), (NULL, 1); INSERT INTO shops VALUES (1, 'a'), (3, 'c')""")
+
+    def dearest(spark: SparkSession) -> DataFrame:
+        shops = spark.table("shops")
+        total = spark.table("items").groupBy("shop").agg(F.sum("price").alias("total"))
+        return shops.join(total, "shop", "left").where(F.col("city").isNotNull()).select("city", "shop", "total")
+
+    ps.create_stream_table("dearest", dearest, refresh_mode="INCREMENTAL")
+    ps.sql("INSERT INTO items VALUES (3, 7); DELETE FROM items WHERE price = 10; UPDATE shops SET city = 'b'")
+    assert_exact(ps, "dearest", "INCREMENTAL", ps.refresh("dearest"))
+    assert sorted(map(tuple, ps.table("dearest").collect())) == sorted(map(tuple, dearest(ps.spark).collect()))
+    with pytest.raises(QueryInvalid, match="NON_DETERMINISTIC"):
+        ps.create_stream_table("odd", ps.spark.table("items").withColumn("r", F.rand()))
