@@ -35,7 +35,7 @@ from penstock.compile.reasons import REASONS
 from penstock.engine.bind_expression import ExpressionPrinter, RefusedExpression
 from penstock.engine.catalyst import Catalyst, unlogged
 from penstock.engine.normalise import normalise
-from penstock.engine.settled_order import orderable, settle_order, takes_rows_in_order
+from penstock.engine.settled_order import BY_PEERS, orderable, settle_order, takes_rows_in_order
 from penstock.errors import QueryInvalid
 from penstock.names import quote
 from penstock.operators.clock import NOW
@@ -70,7 +70,6 @@ _GENERATORS = {
     "JsonTuple": "json_tuple",
     "Stack": "stack",
 }
-_RANKS = {"Rank", "DenseRank", "PercentRank", "CumeDist"}
 _OTHER_SOURCES = {
     "DataSourceV2Relation",
     "DataSourceV2ScanRelation",
@@ -359,7 +358,7 @@ class _Binding:
         kind = str(function.getClass().getSimpleName())
         if kind == "AggregateExpression":
             kind = str(function.aggregateFunction().getClass().getSimpleName())
-        if kind in _RANKS:
+        if kind in BY_PEERS:
             total = True
         elif takes_rows_in_order(node):
             total = settled
@@ -425,13 +424,7 @@ class _Binding:
 
     def _conjuncts(self, condition: Any, *inputs: Any) -> tuple[Expression, ...]:
         """The terms of an AND, in the order in which they were written."""
-        terms, split = [condition], []
-        while terms:
-            term = terms.pop(0)
-            if term.getClass().getSimpleName() == "And":
-                terms = [term.left(), term.right(), *terms]
-            else:
-                split.append((term, self._expression(term)))
+        split = [(term, self._expression(term)) for term in self._catalyst.conjuncts(condition)]
         self._verify(split, *inputs)
         return tuple(expression for _, expression in split)
 

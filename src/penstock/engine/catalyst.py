@@ -138,6 +138,18 @@ class Catalyst:
             return changed[0]
         return expression.withNewChildren(self.seq(changed))
 
+    @staticmethod
+    def conjuncts(condition: Any) -> list[Any]:
+        """The terms of an AND, in the order in which they were written."""
+        terms, split = [condition], []
+        while terms:
+            term = terms.pop(0)
+            if str(term.getClass().getSimpleName()) == "And":
+                terms = [term.left(), term.right(), *terms]
+            else:
+                split.append(term)
+        return split
+
     def ascending(self, expression: Any) -> Any:
         """`expression ASC NULLS FIRST`."""
         return self.expressions.SortOrder(

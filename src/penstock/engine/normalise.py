@@ -162,7 +162,8 @@ class _Normaliser:
         catalyst = self._catalyst
         right = {int(each.exprId().id()): each for each in catalyst.items(node.right().output())}
         keys: list[Any] = []
-        for term in self._conjuncts(node.condition()):
+        condition = node.condition()
+        for term in catalyst.conjuncts(condition.get()) if condition.isDefined() else []:
             sides = [term.left(), term.right()] if str(term.getClass().getSimpleName()) == "EqualTo" else []
             on_right = [
                 each
@@ -191,16 +192,6 @@ class _Normaliser:
             )
             items.append(catalyst.alias(checked, str(value.name()), value.exprId()))
         return self._logical.Project(catalyst.seq(items), join)
-
-    def _conjuncts(self, condition: Any) -> list[Any]:
-        terms, split = [condition.get()] if condition.isDefined() else [], []
-        while terms:
-            term = terms.pop()
-            if str(term.getClass().getSimpleName()) == "And":
-                terms += [term.left(), term.right()]
-            else:
-                split.append(term)
-        return split
 
     def _pivot(self, node: Any) -> Any:
         catalyst = self._catalyst

@@ -12,7 +12,7 @@ from typing import Any
 
 from penstock.engine.catalyst import Catalyst
 
-_BY_PEERS = {"Rank", "DenseRank", "PercentRank", "CumeDist"}
+BY_PEERS = {"Rank", "DenseRank", "PercentRank", "CumeDist"}
 """Functions over a ROWS frame that hold rows equal when ORDER BY does; more order would change them."""
 
 
@@ -108,7 +108,7 @@ def takes_rows_in_order(expression: Any) -> bool:
             "UnboundedPreceding",
             "UnboundedFollowing",
         } or "RowFrame" in str(frame.frameType().toString())
-    return "RowFrame" in str(frame.frameType().toString()) and kind not in _BY_PEERS and not (starts and ends)
+    return "RowFrame" in str(frame.frameType().toString()) and kind not in BY_PEERS and not (starts and ends)
 
 
 def _bound(boundary: Any) -> str:

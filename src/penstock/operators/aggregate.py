@@ -15,7 +15,8 @@ from penstock.names import quote
 from penstock.operators.delta_query import DeltaQuery, Moment
 from penstock.operators.difference import after_minus_before
 from penstock.operators.expression import AggregateCall, Attribute, Expression
-from penstock.operators.operator import KeyRange, Operator, column_list, follow, select_list
+from penstock.operators.operator import KeyRange, Operator, follow, select_list
+from penstock.operators.touched import touched_keys, touched_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,36 +74,18 @@ class Aggregate(Operator):
 
     def touched(self, query: DeltaQuery, delta: str) -> str:
         """Collect the group keys that the child's delta touches."""
-        columns = self.child.by_id
-        items = select_list((expression.render(columns), attribute) for expression, attribute in self.keys)
-        return query.collect(
-            f"SELECT DISTINCT {items} FROM {quote(delta)}",
-            [delta],
-            tuple(attribute.column for _, attribute in self.keys),
-            f"touched groups of {self.name} by {self.detail()}",
+        return touched_keys(
+            query, self.child, delta, self._named(), f"touched groups of {self.name} by {self.detail()}"
         )
 
     def narrowed(
         self, query: DeltaQuery, moment: Moment, touched: str, collected: tuple[str, tuple[str, ...]] | None = None
     ) -> str:
-        """The child's rows at a moment that belong to touched groups.
+        """The child's rows at a moment that belong to touched groups."""
+        return touched_rows(query, self.child, moment, touched, self._named(), collected)
 
-        `collected` names the step that holds the touched keys and its columns; by default it is `touched` itself.
-        """
-        step, columns = collected or (touched, tuple(attribute.column for _, attribute in self.keys))
-        ranges = tuple(
-            KeyRange(expression.attribute, step, column)
-            for (expression, _), column in zip(self.keys, columns, strict=True)
-            if expression.attribute is not None
-        )
-        rows = self.child.at(query, moment, ranges)
-        match = " AND ".join(
-            f"(k.{attribute.sql} <=> {expression.render_with(lambda held: 'r.' + self.child.by_id[held].sql)})"
-            for expression, attribute in self.keys
-        )
-        listed = column_list(self.child.columns, prefix="r.")
-        sql = f"SELECT {listed} FROM {quote(rows)} r LEFT SEMI JOIN {quote(touched)} k ON {match}"
-        return query.relation("touched_rows", sql, [rows, touched])
+    def _named(self) -> list[tuple[Expression, str]]:
+        return [(expression, attribute.column) for expression, attribute in self.keys]
 
     def detail(self) -> str:
         columns = self.child.by_id

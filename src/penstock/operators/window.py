@@ -16,7 +16,8 @@ from penstock.operators.consolidate import consolidate
 from penstock.operators.delta_query import DeltaQuery, Moment
 from penstock.operators.difference import after_minus_before
 from penstock.operators.expression import Attribute, Expression
-from penstock.operators.operator import KeyRange, Operator, column_list, select_list
+from penstock.operators.operator import KeyRange, Operator, select_list
+from penstock.operators.touched import touched_keys, touched_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,39 +70,18 @@ class Window(Operator):
 
     def delta(self, query: DeltaQuery) -> str:
         if self.partition:
-            touched = self._touched(query)
-            ends = [self._computed(query, self._narrowed(query, end, touched)) for end in (Moment.AFTER, Moment.BEFORE)]
+            keys = [(each, f"p{index}") for index, each in enumerate(self.partition)]
+            named = ", ".join(each.render(self.child.by_id) for each in self.partition)
+            delta = self.child.delta(query)
+            touched = touched_keys(query, self.child, delta, keys, f"touched partitions by {named}")
+            ends = [
+                self._computed(query, touched_rows(query, self.child, end, touched, keys))
+                for end in (Moment.AFTER, Moment.BEFORE)
+            ]
         else:
             ends = [self.at(query, end) for end in (Moment.AFTER, Moment.BEFORE)]
         # Consolidated here, so that an operator above is touched by what changed and not by whole partitions.
         return consolidate(query, after_minus_before(query, ends[0], ends[1], self.columns), self.columns)
-
-    def _touched(self, query: DeltaQuery) -> str:
-        delta = self.child.delta(query)
-        held = self.child.by_id
-        items = ", ".join(f"{each.render(held)} AS `p{index}`" for index, each in enumerate(self.partition))
-        return query.collect(
-            f"SELECT DISTINCT {items} FROM {quote(delta)}",
-            [delta],
-            tuple(f"p{index}" for index in range(len(self.partition))),
-            f"touched partitions by {', '.join(each.render(held) for each in self.partition)}",
-        )
-
-    def _narrowed(self, query: DeltaQuery, moment: Moment, touched: str) -> str:
-        ranges = tuple(
-            KeyRange(each.attribute, touched, f"p{index}")
-            for index, each in enumerate(self.partition)
-            if each.attribute is not None
-        )
-        rows = self.child.at(query, moment, ranges)
-        held = self.child.by_id
-        match = " AND ".join(
-            f"(k.`p{index}` <=> {each.render_with(lambda attribute: 'r.' + held[attribute].sql)})"
-            for index, each in enumerate(self.partition)
-        )
-        listed = column_list(self.child.columns, prefix="r.")
-        sql = f"SELECT {listed} FROM {quote(rows)} r LEFT SEMI JOIN {quote(touched)} k ON {match}"
-        return query.relation("touched_rows", sql, [rows, touched])
 
     def detail(self) -> str:
         return ", ".join(call.call.render(self.child.by_id) for call, _ in self.calls)

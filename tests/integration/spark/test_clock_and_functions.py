@@ -1,6 +1,6 @@
 """Queries that lean on more than text and tables: the clock, functions of the user's session, DataFrames."""
 
-import time
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -10,33 +10,40 @@ from pyspark.sql import functions as F
 from pyspark.sql.functions import pandas_udf
 
 from penstock.errors import QueryFailed, QueryInvalid
+from penstock.testing import FakeClock
 from penstock.testing.oracle import assert_exact
 
 if TYPE_CHECKING:
     from penstock.api import StreamTables
 
 
-def test_rows_age_out_at_the_data_timestamp(ps: "StreamTables") -> None:
+def test_rows_age_out_at_the_data_timestamp(ps: "StreamTables", monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = FakeClock()
+    monkeypatch.setattr(ps._warehouse, "now", clock.now)
     ps.sql("""
         CREATE TABLE seen (id INT, at TIMESTAMP);
-        INSERT INTO seen SELECT 1, current_timestamp();
-        INSERT INTO seen SELECT 2, current_timestamp() + INTERVAL 1 HOUR;
+        INSERT INTO seen VALUES (1, TIMESTAMP '2026-01-01 00:00:00Z'), (2, TIMESTAMP '2026-01-01 01:00:00Z');
         CREATE STREAM TABLE recent REFRESH MODE INCREMENTAL AS
             SELECT id, at FROM seen WHERE at > current_timestamp() - INTERVAL 4 SECONDS;
         CREATE STREAM TABLE how_many REFRESH MODE INCREMENTAL AS
             SELECT count(*) AS n, current_date() AS day FROM seen WHERE at > now() - INTERVAL 4 SECONDS""")
     assert [row.n for row in ps.table("how_many").collect()] == [2]
-    time.sleep(4)
-    ps.sql("INSERT INTO seen SELECT 3, current_timestamp() - INTERVAL 1 HOUR")
+    clock.advance(timedelta(seconds=4))
+    ps.sql("INSERT INTO seen VALUES (3, TIMESTAMP '2025-12-31 23:00:00Z')")
     for name in ("recent", "how_many"):
         assert ps.refresh(name).action == "INCREMENTAL"
         assert ps.audit(name).exact
     assert [row.id for row in ps.table("recent").collect()] == [2]
     assert [row.n for row in ps.table("how_many").collect()] == [1]
-    # The clock alone moves: nothing changes, and nothing is committed.
+    # The clock alone moves: a row ages out although no source changed, and then nothing changes any more.
+    clock.advance(timedelta(hours=1))
+    gone = ps.refresh("recent")
+    assert (gone.action, gone.rows_inserted, gone.rows_deleted) == ("INCREMENTAL", 0, 1)
+    assert ps.audit("recent").exact
+    clock.advance(timedelta(hours=1))
     again = ps.refresh("recent")
     assert (again.rows_inserted, again.rows_deleted) == (0, 0)
-    assert ps.audit("recent").exact
+    assert ps.refresh("recent").action == "NO_DATA", "the clock stood still"
 
 
 def test_registered_functions_are_part_of_the_query(ps: "StreamTables") -> None:
