@@ -76,9 +76,6 @@ def local_conf(warehouse: Path, jars: list[Path], settings: Settings) -> dict[st
     """Every Spark setting of a session that Penstock starts."""
     return {
         "spark.master": "local[*]",
-        # Every hash table and sort takes at least a page. Sized by the heap, a page is tens of megabytes, and a delta
-        # of many small joins would fill the heap with empty ones.
-        "spark.buffer.pageSize": "2m",
         "spark.app.name": "penstock",
         _OWNER: str(warehouse),
         "spark.jars": ",".join(str(jar) for jar in jars),
