@@ -182,6 +182,18 @@ def _having() -> Case:
     return Case("having", sql, build.query(tree, (t["g"], items[1][1])))
 
 
+def _first_groups() -> Case:
+    build = Build()
+    scan, t = build.scan("t")
+    total, most = build.call("Sum", "sum({})", "BIGINT", t["v"]), build.call("Max", "max({})", "INT", t["k"])
+    grouped = BoundAggregate(scan, (same(t["g"]),), (total, most))
+    having = BoundFilter(grouped, (expression("({} > 3L)", "BOOLEAN", total[1]),))
+    order = ((read(most[1]), "DESC NULLS LAST"), (read(t["g"]), "ASC NULLS FIRST"))
+    tree = BoundProject(BoundLimit(having, order, 3, 1), (same(t["g"]), same(total[1])))
+    sql = "SELECT g, sum(v) AS s FROM t GROUP BY g HAVING sum(v) > 3 ORDER BY max(k) DESC, g LIMIT 3 OFFSET 1"
+    return Case("first groups", sql, build.query(tree, (t["g"], total[1])))
+
+
 def _minimum_over_join() -> Case:
     build = Build()
     (left, t), (right, u) = build.scan("t"), build.scan("u")
@@ -382,6 +394,7 @@ ON_SPARK = (
     _window("window without partitions", False, "SELECT k, rank() OVER (ORDER BY v) AS r FROM t"),
     _first_rows("first rows", 0, "SELECT k, v FROM t ORDER BY v, k, g LIMIT 3"),
     _first_rows("first rows after some", 2, "SELECT k, v FROM t ORDER BY v, k, g LIMIT 3 OFFSET 2"),
+    _first_groups(),
     _limit_below(),
     _generated(),
     _aged(),

@@ -10,6 +10,7 @@ from penstock.compile.lower import lower
 from penstock.compile.passes.admit import admit, admit_result
 from penstock.compile.passes.prune_columns import prune_columns
 from penstock.compile.store_bag import BagStore
+from penstock.compile.store_first_groups import FirstGroupsStore, first_groups
 from penstock.compile.store_groups import GroupStore, top_aggregate
 from penstock.compile.store_keyed import KeyedStore
 from penstock.compile.store_top import TopStore, top_limit
@@ -20,7 +21,7 @@ from penstock.operators.expression import Expression
 from penstock.operators.operator import Operator
 from penstock.operators.project import Project
 
-COMPILER = 2
+COMPILER = 3
 """Raised whenever the stored layout of an existing definition would come out differently."""
 
 
@@ -54,7 +55,9 @@ def compile_query(bound: BoundQuery, key: tuple[str, ...] = (), settings: Mappin
     if refused is not None:
         return Plan(bound, _rootless(bound, columns, stored_key), refused)
     store: Store
-    if top_limit(root) is not None and not stored_key:
+    if first_groups(root) and not stored_key:
+        store = FirstGroupsStore(root, bound.columns, columns, dict(settings or {}))
+    elif top_limit(root) is not None and not stored_key:
         store = TopStore(root, bound.columns, columns)
     elif top is not None:
         store = GroupStore(root, bound.columns, columns, dict(settings or {}))

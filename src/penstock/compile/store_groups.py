@@ -10,7 +10,7 @@ HAVING leaves out stays stored, hidden, so that it can come back. The one row of
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from penstock.compile.folds.choose import argument_of, fold_of
@@ -92,9 +92,21 @@ class GroupStore(Store):
                 for each in self._folded
                 for suffix, type_ in each.fold.states
             ]
-        if any(isinstance(each, Filter) for each in self._above):
-            hidden.append(StoredColumn(SHOWN, "BOOLEAN", None))
-        self.columns = (*columns, *hidden)
+        self.columns = (*columns, *hidden, *self._marks())
+        self._hidden = tuple(column.name for column in hidden)
+
+    def _marks(self) -> tuple[StoredColumn, ...]:
+        """Columns that say whether a stored group is shown."""
+        return (StoredColumn(SHOWN, "BOOLEAN", None),) if self._filtered else ()
+
+    @property
+    def _filtered(self) -> bool:
+        return any(isinstance(each, Filter) for each in self._above)
+
+    @property
+    def _decided(self) -> tuple[StoredColumn, ...]:
+        """The columns that a group's own rows decide; a group in which none of them differs has not changed."""
+        return self.columns
 
     def _folds(self, settings: dict[str, str]) -> tuple[_Folded, ...] | None:
         folded = []
@@ -151,14 +163,13 @@ class GroupStore(Store):
         `doubtful` is SQL for rows that must not be shown whatever HAVING says; `carried` are columns of `grouped` that
         are passed on as they are.
         """
-        hidden = [column.name for column in self.columns if column.visible is None and column.name != SHOWN]
-        keys = [f"{attribute.sql} AS {quote(name)}" for name, attribute in self._keys if name in hidden]
-        states = [quote(name) for name in hidden if not name.startswith(f"{HIDDEN}k")]
+        keys = [f"{attribute.sql} AS {quote(name)}" for name, attribute in self._keys if name in self._hidden]
+        states = [quote(name) for name in self._hidden if not name.startswith(f"{HIDDEN}k")]
         along = [quote(name) for name in carried]
         shown = f"NOT ({doubtful})" if doubtful else "TRUE"
         items = [*(each.sql for each in self._aggregate.columns), *keys, *states, *along, f"{shown} AS {quote(SHOWN)}"]
         current = query.relation("row", f"SELECT {', '.join(items)} FROM {quote(grouped)}", [grouped])
-        kept = [*(quote(name) for name in hidden), *along]
+        kept = [*(quote(name) for name in self._hidden), *along]
         guarded = bool(doubtful)
         for operator in reversed(self._above):
             if isinstance(operator, Filter):
@@ -181,8 +192,8 @@ class GroupStore(Store):
             f"{attribute.sql} AS {quote(column.name)}"
             for attribute, column in zip(self._visible, self._values, strict=True)
         ]
-        rest = [quote(column.name) for column in self.columns if column.visible is None]
-        sql = f"SELECT {', '.join([*visible, *rest, *along])} FROM {quote(current)}"
+        marks = [f"{quote(SHOWN)} AS {quote(mark.name)}" for mark in self._marks()]
+        sql = f"SELECT {', '.join([*visible, *(quote(name) for name in self._hidden), *marks, *along])} FROM {quote(current)}"
         return query.relation("stored_row", sql, [current])
 
     # -- changing
@@ -249,7 +260,7 @@ class GroupStore(Store):
         judged = f"SELECT *, {op} AS {quote(OP)} FROM {rows}"
         unchanged, looks_same = (
             " AND ".join(same(quote(column.name), quote(old[column.name]), column.type) for column in columns) or "TRUE"
-            for columns in (self.columns, self._values)
+            for columns in (self._decided, self._seen)
         )
         shown_now, shown_then = (quote(SHOWN), quote(old[SHOWN])) if self.has_hidden_rows else ("TRUE", "TRUE")
         now = f"({quote(OP)} = 'u' AND {shown_now})"
@@ -325,7 +336,7 @@ class GroupStore(Store):
         else:
             child = self._aggregate.narrowed(query, Moment.AFTER, touched, collected)
         rows = self._dressed(query, self._grouped(query, child))
-        sql = self._compared(query, touched, rows, stored)
+        sql = self._compared(touched, rows, stored, self._decided)
         uses = [rows, stored, *([touched] if touched else [])]
         return query.statement("recompute", sql, uses, "touched groups computed anew")
 
@@ -333,16 +344,16 @@ class GroupStore(Store):
         stored = stored_leaf(query, self)
         if not self._keys:
             return query.statement(
-                "diff", self._compared(query, None, fresh, stored), [fresh, stored], "recomputed row"
+                "diff", self._compared(None, fresh, stored, self.columns), [fresh, stored], "recomputed row"
             )
         keys = ", ".join(f"{quote(name)} AS {attribute.sql}" for name, attribute in self._keys)
         every = query.relation(
             "keys", f"SELECT {keys} FROM {quote(fresh)} UNION SELECT {keys} FROM {quote(stored)}", [fresh, stored]
         )
-        sql = self._compared(query, every, fresh, stored)
+        sql = self._compared(every, fresh, stored, self.columns)
         return query.statement("diff", sql, [every, fresh, stored], "recomputed groups against stored groups")
 
-    def _compared(self, query: DeltaQuery, touched: str | None, rows: str, stored: str) -> str:
+    def _compared(self, touched: str | None, rows: str, stored: str, decided: Iterable[StoredColumn]) -> str:
         """Rows to write for touched keys: `rows` are their new storage rows; one that is missing is gone."""
         if touched is None or not self._keys:
             present = "TRUE"
@@ -362,11 +373,11 @@ class GroupStore(Store):
             for column in self.columns
         )
         unchanged = " AND ".join(
-            same(f"n.{quote(column.name)}", f"o.{quote(column.name)}", column.type) for column in self.columns
+            same(f"n.{quote(column.name)}", f"o.{quote(column.name)}", column.type) for column in decided
         )
         looks_same = (
             " AND ".join(
-                same(f"n.{quote(column.name)}", f"o.{quote(column.name)}", column.type) for column in self._values
+                same(f"n.{quote(column.name)}", f"o.{quote(column.name)}", column.type) for column in self._seen
             )
             or "TRUE"
         )
@@ -383,6 +394,10 @@ class GroupStore(Store):
             f"CASE WHEN {then} AND NOT {steady} THEN 1L ELSE 0L END AS {quote(MINUS)}\n"
             f"FROM {source}\nWHERE ({alive} AND NOT ({was} AND {unchanged})) OR (NOT {alive} AND {was})"
         )
+
+    @property
+    def _seen(self) -> tuple[StoredColumn, ...]:
+        return tuple(column for column in self._values if column.visible is not None)
 
     def _match(self, touched: str, stored: str) -> str:
         return (

@@ -40,7 +40,7 @@ class TopStore(BagStore):
     difference_is_complete = True
 
     def __init__(self, root: Operator, visible: tuple[Attribute, ...], columns: tuple[StoredColumn, ...]) -> None:
-        limit, items = _split(root)
+        limit, items = split_limit(root)
         assert limit.limit is not None
         held = {attribute.id: attribute for attribute in limit.columns}
         shown = {expression.attribute for expression, attribute in items if attribute.id in {v.id for v in visible}}
@@ -196,12 +196,12 @@ def top_limit(root: Operator) -> Limit | None:
     return root if isinstance(root, Limit) and root.limit is not None else None
 
 
-def _split(root: Operator) -> tuple[Limit, tuple[tuple[Expression, Attribute], ...]]:
+def split_limit(root: Operator) -> tuple[Limit, tuple[tuple[Expression, Attribute], ...]]:
     """The limit, and what the projections above it compute, over the limit's columns."""
     if isinstance(root, Limit):
         return root, tuple((Expression((each.id,), each.type, each.nullable), each) for each in root.columns)
     assert isinstance(root, Project)
-    limit, below = _split(root.child)
+    limit, below = split_limit(root.child)
     inner = {attribute.id: expression for expression, attribute in below}
     items = tuple((_inlined(expression, inner), attribute) for expression, attribute in root.items)
     return limit, items

@@ -140,18 +140,15 @@ def compute(work: Work, decision: Decision, timed: Timed, tell: Tell) -> Compute
 
 
 def _incremental(work: Work, decision: Decision, timed: Timed, tell: Tell) -> Computed:
+    raised = ""
     for netted in (False, True):
         try:
             return _delta(work, decision, timed, netted)
-        except QueryFailed:
-            continue
+        except QueryFailed as error:
+            raised = str(error.facts["why"])
     # The query itself is the judge of whether the data is at fault.
-    return _overwrite(
-        work,
-        Decision(Action.REINITIALIZE, "DELTA_RAISED", "the delta query raised where the query does not"),
-        timed,
-        tell,
-    )
+    why = f"the delta query raised where the query does not: {raised.splitlines()[0]}"
+    return _overwrite(work, Decision(Action.REINITIALIZE, "DELTA_RAISED", why), timed, tell)
 
 
 def _delta(work: Work, decision: Decision, timed: Timed, netted: bool) -> Computed:

@@ -290,7 +290,7 @@ WITH `__ps_scan_1` AS (
   SELECT `g_2`, `s_6`, `__ps_count`, `__ps_s0_n`, `__ps_s0_s`, (`__ps_shown` AND coalesce((`s_6` > 3L), FALSE)) AS `__ps_shown` FROM `__ps_row_4`
 ),
 `__ps_stored_row_6` AS (
-  SELECT `g_2` AS `g`, `s_6` AS `s`, `__ps_count`, `__ps_s0_n`, `__ps_s0_s`, `__ps_shown` FROM `__ps_row_5`
+  SELECT `g_2` AS `g`, `s_6` AS `s`, `__ps_count`, `__ps_s0_n`, `__ps_s0_s`, `__ps_shown` AS `__ps_shown` FROM `__ps_row_5`
 )
 SELECT `g`, `s`, `__ps_count`, `__ps_s0_n`, `__ps_s0_s`, `__ps_shown` FROM `__ps_stored_row_6`;
 
@@ -320,7 +320,7 @@ WITH `__ps_scan_1` AS (
   SELECT `g_2`, `s_6`, `__ps_count`, `__ps_s0_n`, `__ps_s0_s`, `__ps_stale`, `__ps_there`, `__ps_o0`, `__ps_o1`, `__ps_o2`, `__ps_o3`, `__ps_o4`, `__ps_o5`, (`__ps_shown` AND coalesce((`s_6` > 3L), FALSE)) AS `__ps_shown` FROM `__ps_row_7`
 ),
 `__ps_stored_row_9` AS (
-  SELECT `g_2` AS `g`, `s_6` AS `s`, `__ps_count`, `__ps_s0_n`, `__ps_s0_s`, `__ps_shown`, `__ps_stale`, `__ps_there`, `__ps_o0`, `__ps_o1`, `__ps_o2`, `__ps_o3`, `__ps_o4`, `__ps_o5` FROM `__ps_row_8`
+  SELECT `g_2` AS `g`, `s_6` AS `s`, `__ps_count`, `__ps_s0_n`, `__ps_s0_s`, `__ps_shown` AS `__ps_shown`, `__ps_stale`, `__ps_there`, `__ps_o0`, `__ps_o1`, `__ps_o2`, `__ps_o3`, `__ps_o4`, `__ps_o5` FROM `__ps_row_8`
 )
 SELECT `g`, `s`, `__ps_count`, `__ps_s0_n`, `__ps_s0_s`, `__ps_shown`, `__ps_op`, CASE WHEN (`__ps_op` = 'u' AND `__ps_shown`) AND NOT ((`__ps_op` = 'u' AND `__ps_shown`) AND (`__ps_op` IN ('u', 'd') AND `__ps_there` AND `__ps_o5`) AND (`g` <=> `__ps_o0`) AND (`s` <=> `__ps_o1`)) THEN 1L ELSE 0L END AS `__ps_plus`, CASE WHEN (`__ps_op` IN ('u', 'd') AND `__ps_there` AND `__ps_o5`) AND NOT ((`__ps_op` = 'u' AND `__ps_shown`) AND (`__ps_op` IN ('u', 'd') AND `__ps_there` AND `__ps_o5`) AND (`g` <=> `__ps_o0`) AND (`s` <=> `__ps_o1`)) THEN 1L ELSE 0L END AS `__ps_minus`
 FROM (SELECT *, CASE WHEN `__ps_count` < 0 THEN '!' WHEN `__ps_count` = 0 THEN 'd' WHEN `__ps_stale` THEN '?' ELSE 'u' END AS `__ps_op` FROM `__ps_stored_row_9`)
@@ -351,7 +351,7 @@ WITH `__ps_scan_11` AS (
   SELECT `g_2`, `s_6`, `__ps_count`, `__ps_s0_n`, `__ps_s0_s`, (`__ps_shown` AND coalesce((`s_6` > 3L), FALSE)) AS `__ps_shown` FROM `__ps_row_15`
 ),
 `__ps_stored_row_17` AS (
-  SELECT `g_2` AS `g`, `s_6` AS `s`, `__ps_count`, `__ps_s0_n`, `__ps_s0_s`, `__ps_shown` FROM `__ps_row_16`
+  SELECT `g_2` AS `g`, `s_6` AS `s`, `__ps_count`, `__ps_s0_n`, `__ps_s0_s`, `__ps_shown` AS `__ps_shown` FROM `__ps_row_16`
 )
 SELECT CASE WHEN coalesce(n.`__ps_there`, FALSE) THEN n.`g` ELSE o.`g` END AS `g`, CASE WHEN coalesce(n.`__ps_there`, FALSE) THEN n.`s` ELSE o.`s` END AS `s`, CASE WHEN coalesce(n.`__ps_there`, FALSE) THEN n.`__ps_count` ELSE o.`__ps_count` END AS `__ps_count`, CASE WHEN coalesce(n.`__ps_there`, FALSE) THEN n.`__ps_s0_n` ELSE o.`__ps_s0_n` END AS `__ps_s0_n`, CASE WHEN coalesce(n.`__ps_there`, FALSE) THEN n.`__ps_s0_s` ELSE o.`__ps_s0_s` END AS `__ps_s0_s`, CASE WHEN coalesce(n.`__ps_there`, FALSE) THEN n.`__ps_shown` ELSE o.`__ps_shown` END AS `__ps_shown`, CASE WHEN coalesce(n.`__ps_there`, FALSE) THEN 'u' ELSE 'd' END AS `__ps_op`, CASE WHEN (coalesce(n.`__ps_there`, FALSE) AND coalesce(n.`__ps_shown`, FALSE)) AND NOT ((coalesce(n.`__ps_there`, FALSE) AND coalesce(n.`__ps_shown`, FALSE)) AND (coalesce(o.`__ps_there`, FALSE) AND coalesce(o.`__ps_shown`, FALSE)) AND (n.`g` <=> o.`g`) AND (n.`s` <=> o.`s`)) THEN 1L ELSE 0L END AS `__ps_plus`, CASE WHEN (coalesce(o.`__ps_there`, FALSE) AND coalesce(o.`__ps_shown`, FALSE)) AND NOT ((coalesce(n.`__ps_there`, FALSE) AND coalesce(n.`__ps_shown`, FALSE)) AND (coalesce(o.`__ps_there`, FALSE) AND coalesce(o.`__ps_shown`, FALSE)) AND (n.`g` <=> o.`g`) AND (n.`s` <=> o.`s`)) THEN 1L ELSE 0L END AS `__ps_minus`
 FROM `__ps_stale_10` t LEFT JOIN (SELECT *, TRUE AS `__ps_there` FROM `__ps_stored_row_17`) n ON (t.`g_2` <=> n.`g`) LEFT JOIN (SELECT *, TRUE AS `__ps_there` FROM `__ps_stored_within_4`) o ON (t.`g_2` <=> o.`g`)

@@ -22,7 +22,7 @@ FILES = {
     "declared_key.sql": ["declared key"],
     "one_sided_join.sql": ["left join", "full join", "semi join", "not in", "existence"],
     "window.sql": ["window", "window without partitions"],
-    "first_rows.sql": ["first rows", "first rows after some", "limit below an aggregate"],
+    "first_rows.sql": ["first rows", "first rows after some", "first groups", "limit below an aggregate"],
     "generate.sql": ["generate"],
     "clock_and_constants.sql": ["condition on the clock", "join with constant rows"],
 }
