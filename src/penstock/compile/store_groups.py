@@ -193,8 +193,8 @@ class GroupStore(Store):
             for attribute, column in zip(self._visible, self._values, strict=True)
         ]
         marks = [f"{quote(SHOWN)} AS {quote(mark.name)}" for mark in self._marks()]
-        sql = f"SELECT {', '.join([*visible, *(quote(name) for name in self._hidden), *marks, *along])} FROM {quote(current)}"
-        return query.relation("stored_row", sql, [current])
+        chosen = [*visible, *(quote(name) for name in self._hidden), *marks, *along]
+        return query.relation("stored_row", f"SELECT {', '.join(chosen)} FROM {quote(current)}", [current])
 
     # -- changing
 

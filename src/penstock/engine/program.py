@@ -7,24 +7,28 @@ Every read is noted with the rows that the log counts in its files, so that a re
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
+from pyspark.sql.types import LongType, StructField, StructType
 
 from penstock.compile.stored import MINUS, OP, PLUS, SHOWN, Summary
-from penstock.engine.delta_log import DeltaLog, Snapshot
+from penstock.engine.delta_log import DataFile, DeltaLog, Snapshot
+from penstock.engine.driver_read import FileColumns, changed_rows, rows_at
 from penstock.engine.interval import ChangeSet
 from penstock.engine.pinned_clock import timestamp_text
 from penstock.engine.pruning import Bounds, bounds_of, prune
-from penstock.engine.scan import changes, scan
+from penstock.engine.scan import changes, check_columns, fields_of, scan
 from penstock.errors import InternalError
 from penstock.names import WEIGHT, Interval, quote
-from penstock.operators.delta_query import Leaf, LeafKind, Moment, Step
+from penstock.operators.delta_query import Leaf, LeafKind, Moment, Step, Within
 from penstock.operators.source import Source
+
+UNBOUNDED = 5_000
+"""A table of fewer rows is read on the driver whole."""
 
 
 @dataclass(frozen=True)
@@ -96,8 +100,12 @@ class Program:
     """False if rows are expected to be too many for the driver."""
     partitions: str = "4"
     """Shuffle partitions of work that is not small."""
+    columns: FileColumns = field(default_factory=FileColumns)
     reads: list[Read] = field(default_factory=list)
     results: dict[str, Rows] = field(default_factory=dict)
+    _local: dict[str, DataFrame] = field(default_factory=dict)
+    _seen: set[str] = field(default_factory=set)
+    """Files that were read on the driver: they are read once, however many statements use them."""
 
     def run(self, step: Step) -> Rows:
         """Run a statement and keep its rows under the step's name."""
@@ -114,9 +122,8 @@ class Program:
 
     def _tune(self) -> None:
         """Settings for the expected size: a small delta is done before adaptive execution has made up its mind."""
-        small = self.on_driver and self.change_sets != {}
-        self.spark.conf.set("spark.sql.adaptive.enabled", str(not small).lower())
-        self.spark.conf.set("spark.sql.shuffle.partitions", "1" if small else self.partitions)
+        self.spark.conf.set("spark.sql.adaptive.enabled", str(not self._small).lower())
+        self.spark.conf.set("spark.sql.shuffle.partitions", "1" if self._small else self.partitions)
 
     def frame(self, step: Step) -> DataFrame:
         """The statement as a DataFrame over bound leaves, not run yet."""
@@ -137,69 +144,102 @@ class Program:
     def _bind(self, leaf: Leaf, step: str) -> DataFrame:
         if leaf.kind is LeafKind.COLLECTED:
             return self.results[leaf.name].frame(self.spark)
-        if leaf.kind is LeafKind.STORED:
-            if self.stored is None:
-                raise InternalError(why="a program reads stored rows where there are none")
-            log, version = self.stored
-            bounds = self._bounds(leaf)
-            self._note(step, leaf, log.snapshot(version), bounds)
-            return scan(self.spark, log.snapshot(version), leaf.columns, bounds)
         if leaf.kind is LeafKind.CLOCK:
             frontier = self.interval.before if leaf.moment is Moment.BEFORE else self.interval.after
             if frontier.data_timestamp is None:
                 raise InternalError(why="a program reads the clock where no moment is known")
             return self.spark.sql(f"SELECT {timestamp_text(frontier.data_timestamp)} AS {quote(leaf.columns[0])}")
+        if leaf.name in self._local:
+            return self._local[leaf.name]
+        return self._changes(leaf, step) if leaf.kind is LeafKind.CHANGES else self._rows(leaf, step)
+
+    def _changes(self, leaf: Leaf, step: str) -> DataFrame:
         assert leaf.source is not None
         log = self.logs[leaf.source.id]
-        if leaf.kind is LeafKind.CHANGES:
-            columns = [name for name in leaf.columns if name != WEIGHT]
-            change_set = self.change_sets[leaf.source.id]
-            count = sum(len(part.files) for part in change_set.parts)
-            # Change files carry no statistics; their rows are as many as their size suggests.
-            self.reads.append(Read(step, leaf.name, count, count, change_set.rows_estimate))
-            return changes(
-                self.spark,
-                log,
-                change_set,
-                columns,
-                weight_column=WEIGHT if leaf.source.weighted else None,
-                where=quote(SHOWN) if leaf.source.has_hidden_rows else None,
-            )
-        frontier = self.interval.before if leaf.moment is Moment.BEFORE else self.interval.after
-        version = frontier.version(leaf.source.id)
-        bounds = self._bounds(leaf)
-        self._note(step, leaf, log.snapshot(version), bounds)
-        return plain_rows(self.spark, log, version, leaf.source, leaf.columns, bounds)
+        columns = [name for name in leaf.columns if name != WEIGHT]
+        weight = WEIGHT if leaf.source.weighted else None
+        shown = SHOWN if leaf.source.has_hidden_rows else None
+        change_set = self.change_sets[leaf.source.id]
+        count = sum(len(part.files) for part in change_set.parts)
+        # Change files carry no statistics; their rows are as many as their size suggests.
+        self.reads.append(Read(step, leaf.name, count, count, change_set.rows_estimate))
+        if self._small:
+            check_columns(log, change_set, [*columns, *(name for name in (weight, shown) if name)])
+            fields = fields_of(change_set.end.schema, columns)
+            rows = changed_rows(self.columns, change_set, fields, shown, weight)
+            if rows is not None:
+                return self._held(leaf, rows, [*fields, StructField(WEIGHT, LongType())])
+        where = quote(shown) if shown else None
+        return changes(self.spark, log, change_set, columns, weight_column=weight, where=where)
 
-    def _note(self, step: str, leaf: Leaf, snapshot: Snapshot, bounds: Bounds | None) -> None:
-        """Count what is read. Delta's own reader skips by the same statistics, through the filter on rows."""
+    def _rows(self, leaf: Leaf, step: str) -> DataFrame:
+        """The rows of a source at one end of the interval, or the stored rows."""
+        if leaf.source is not None:
+            frontier = self.interval.before if leaf.moment is Moment.BEFORE else self.interval.after
+            snapshot = self.logs[leaf.source.id].snapshot(frontier.version(leaf.source.id))
+        elif self.stored is not None:
+            snapshot = self.stored[0].snapshot(self.stored[1])
+        else:
+            raise InternalError(why="a program reads stored rows where there are none")
+        bounds = self._bounds(leaf)
         files = prune(snapshot.files, bounds, snapshot.schema)
+        weighted, hidden = (leaf.source.weighted, leaf.source.has_hidden_rows) if leaf.source else (False, False)
+        if self._small and (bounds or (snapshot.rows or UNBOUNDED) < UNBOUNDED):
+            fields = fields_of(snapshot.schema, leaf.columns)
+            keys = [(each.column, held.column(each.collected)) for each, held in self._keys(leaf)]
+            shown, weight = SHOWN if hidden else None, WEIGHT if weighted else None
+            rows = rows_at(self.columns, snapshot, files, fields, keys, shown, weight)
+            if rows is not None:
+                self._note(step, leaf, snapshot, [file for file in files if file.path not in self._seen])
+                self._seen |= {file.path for file in files}
+                return self._held(leaf, rows, fields)
+        self._note(step, leaf, snapshot, files)
+        if leaf.source is None:
+            return scan(self.spark, snapshot, leaf.columns, bounds)
+        return plain_rows(self.spark, snapshot, leaf.source, leaf.columns, bounds)
+
+    def _held(self, leaf: Leaf, rows: pa.Table, fields: Sequence[StructField]) -> DataFrame:
+        """Rows on the driver as a local relation, for every statement that asks for this leaf."""
+        self._local[leaf.name] = self.spark.createDataFrame(rows, schema=StructType(list(fields)))
+        return self._local[leaf.name]
+
+    @property
+    def _small(self) -> bool:
+        """True if the change is so small that what it touches may be small too."""
+        return self.on_driver and self.change_sets != {}
+
+    def _note(self, step: str, leaf: Leaf, snapshot: Snapshot, files: Sequence[DataFile]) -> None:
+        """Count what is read. Delta's own reader skips by the same statistics, through the filter on rows."""
         rows = [file.rows for file in files]
         known = [each for each in rows if each is not None]
         total = sum(known) if len(known) == len(rows) else None
         self.reads.append(Read(step, leaf.name, len(files), len(snapshot.files), total))
 
     def _bounds(self, leaf: Leaf) -> Bounds | None:
-        """What the steps collected say of a leaf's columns; rows that stayed in Spark say nothing."""
+        """What the steps collected say of a leaf's columns."""
         bounds = Bounds()
+        for each, held in self._keys(leaf):
+            bounds = bounds.meet(bounds_of(held, {each.column: each.collected}))
+        return bounds or None
+
+    def _keys(self, leaf: Leaf) -> Iterator[tuple[Within, pa.Table]]:
+        """A leaf's ranges with the rows they were collected from; rows that stayed in Spark say nothing."""
         for each in leaf.within:
             held = self.results[each.step].held
             if isinstance(held, pa.Table):
-                bounds = bounds.meet(bounds_of(held, {each.column: each.collected}))
-        return bounds or None
+                yield each, held
 
 
 def plain_rows(
     spark: SparkSession,
-    log: DeltaLog,
-    version: int,
+    snapshot: Snapshot,
     source: Source,
     columns: tuple[str, ...],
     bounds: Bounds | None = None,
 ) -> DataFrame:
     """A source's rows at a version as a plain bag: hidden groups left out, rows repeated by their weight."""
     extra = [name for name, there in ((WEIGHT, source.weighted), (SHOWN, source.has_hidden_rows)) if there]
-    frame = scan(spark, log.snapshot(version), [*columns, *extra], bounds)
+    frame = scan(spark, snapshot, [*columns, *extra], bounds)
     if source.has_hidden_rows:
         frame = frame.where(F.col(quote(SHOWN)))
     if source.weighted:

@@ -79,7 +79,7 @@ def scan(spark: SparkSession, snapshot: Snapshot, columns: Sequence[str], bounds
 
     `bounds` may drop files that hold no touched key, and rows of others; rows outside the bounds can remain.
     """
-    fields = _fields(snapshot.schema, columns)
+    fields = fields_of(snapshot.schema, columns)
     within = row_filter(bounds, StructType(fields))
     if not snapshot.fast:
         frame = _at_version(spark, snapshot.root, snapshot.version, fields)
@@ -105,11 +105,9 @@ def changes(
     values cancel by type and JSON text; those whose type does not show it (arrays of mixed types) stay side by side.
     `SourceChanged` if one of the columns is not the same column at both ends.
     """
-    drift = replace(change_set.drift, loosened=())
     used = _used(change_set.end.schema, columns, weight_column, where)
-    if reason := drift_affects(drift, used):
-        raise SourceChanged(source=log.root, why=reason)
-    fields = _fields(change_set.end.schema, used)
+    check_columns(log, change_set, used)
+    fields = fields_of(change_set.end.schema, used)
     frames = [frame for part in change_set.parts for frame in _part(spark, change_set, part, fields)]
     signed = _union(spark, [*fields, StructField(_SIGN, LongType())], frames)
     if where is not None:
@@ -117,9 +115,15 @@ def changes(
     weight = F.col(_SIGN)
     if weight_column is not None:
         weight = weight * F.col(quote(weight_column)).cast("bigint")
-    wanted = _fields(change_set.end.schema, columns)
+    wanted = fields_of(change_set.end.schema, columns)
     weighted = signed.select(*(F.col(quote(field.name)) for field in wanted), weight.alias(WEIGHT))
     return weighted if change_set.insert_only else net(weighted, wanted)
+
+
+def check_columns(log: DeltaLog, change_set: ChangeSet, used: Sequence[str]) -> None:
+    """`SourceChanged` if one of the columns is not the same column at both ends."""
+    if reason := drift_affects(replace(change_set.drift, loosened=()), used):
+        raise SourceChanged(source=log.root, why=reason)
 
 
 def net(frame: DataFrame, fields: Sequence[StructField]) -> DataFrame:
@@ -182,7 +186,7 @@ def _used(schema: StructType, columns: Sequence[str], weight_column: str | None,
     return list({name.lower(): name for name in reversed(used)}.values())[::-1]
 
 
-def _fields(schema: StructType, columns: Iterable[str]) -> list[StructField]:
+def fields_of(schema: StructType, columns: Iterable[str]) -> list[StructField]:
     """The named columns with their types alone: field metadata would make Spark fill in column defaults."""
     known = {field.name.lower(): field for field in schema.fields}
     fields = []

@@ -19,6 +19,7 @@ from penstock.compile.stored import SHOWN
 from penstock.engine.bind import SparkAnalyzer
 from penstock.engine.definition import Definition, text_hash
 from penstock.engine.delta_log import DeltaLog
+from penstock.engine.driver_read import FileColumns
 from penstock.engine.pinned_query import by_delta, by_file_list, folder, query_with
 from penstock.engine.registry import view_query, view_text
 from penstock.engine.result_settings import session_for
@@ -32,10 +33,11 @@ StorageLookup = Callable[[str], Source | None]
 
 
 class Logs:
-    """The Delta logs in use, one object per folder, so that what was read of a log stays read."""
+    """The Delta logs in use, one object per folder, so that what was read of a log stays read; so do data files."""
 
     def __init__(self) -> None:
         self._held: dict[str, DeltaLog] = {}
+        self.columns = FileColumns()
 
     def at(self, path: str) -> DeltaLog:
         """The log of the table in a folder."""

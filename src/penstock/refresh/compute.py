@@ -84,6 +84,7 @@ class Work:
             stored=(workspace.logs.at(self.storage.path), self.pin.version),
             on_driver=on_driver,
             partitions=str(self.settings.shuffle_partitions),
+            columns=workspace.logs.columns,
             reads=self.reads,
         )
 

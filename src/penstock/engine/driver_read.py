@@ -1,0 +1,335 @@
+"""Small reads on the driver: Parquet files as Arrow tables, without a Spark job.
+
+    rows of this module  =  rows of `scan` and `changes`, where it answers at all
+
+A scan of a few files costs Spark more to plan and to schedule than to read. Here such files are read by Arrow, cut down
+to touched keys exactly, and handed to Spark as local relations whose size it knows. Columns that were read stay,
+because a data file never changes. Anything whose reading is not plainly the same in Arrow and in Spark is left to
+Spark: other types than those below, a column stored as another type, dates in the calendars of old, partition values of
+odd types.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
+from threading import Lock
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyspark.sql.types import (
+    BinaryType,
+    BooleanType,
+    ByteType,
+    DataType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    ShortType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+from penstock.engine.delta_log import DataFile, Snapshot
+from penstock.engine.interval import ChangeSet, Kind, Way
+from penstock.engine.log_storage import local_path
+from penstock.engine.pruning import prunable
+from penstock.names import WEIGHT
+
+READ_ROWS = 2_000_000
+"""Files of up to so many rows are read on the driver."""
+
+READ_BYTES = 128 * 1024 * 1024
+"""And of up to so many bytes."""
+
+LOCAL_ROWS = 20_000
+"""So many rows at most become a local relation."""
+
+HELD_BYTES = 512 * 1024 * 1024
+"""Columns kept for the next reader."""
+
+_SIGN = "__ps_sign"
+_CHANGE_TYPE = "_change_type"
+_SIGNS = {"insert": 1, "update_postimage": 1, "delete": -1, "update_preimage": -1}
+_OLD_CALENDARS = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
+_MODERN = date(1900, 1, 1)
+_PLAIN: Mapping[type[DataType], pa.DataType] = {
+    BooleanType: pa.bool_(),
+    ByteType: pa.int8(),
+    ShortType: pa.int16(),
+    IntegerType: pa.int32(),
+    LongType: pa.int64(),
+    FloatType: pa.float32(),
+    DoubleType: pa.float64(),
+    BinaryType: pa.binary(),
+    DateType: pa.date32(),
+    TimestampType: pa.timestamp("us", "UTC"),
+    TimestampNTZType: pa.timestamp("us"),
+}
+
+
+class FileColumns:
+    """Columns of data files as Arrow arrays, the most recently used ones kept."""
+
+    def __init__(self, limit: int = HELD_BYTES) -> None:
+        self._limit = limit
+        self._bytes = 0
+        self._held: OrderedDict[tuple[str, str], pa.Array] = OrderedDict()
+        self._lock = Lock()
+
+    def of(self, file: DataFile, fields: Sequence[StructField]) -> dict[str, pa.Array] | None:
+        """The named columns of a file; a column that it lacks is NULL. None if Spark has to read it."""
+        found: dict[str, pa.Array] = {}
+        with self._lock:
+            for field in fields:
+                if (file.path, field.name) in self._held:
+                    self._held.move_to_end((file.path, field.name))
+                    found[field.name] = self._held[file.path, field.name]
+        missing = [field for field in fields if field.name not in found]
+        if not missing and fields:
+            return found
+        read = _read(file, missing)
+        if read is None:
+            return None
+        self._keep(file, read)
+        return {**found, **read}
+
+    def _keep(self, file: DataFile, columns: Mapping[str, pa.Array]) -> None:
+        with self._lock:
+            for name, array in columns.items():
+                if (file.path, name) not in self._held:
+                    self._held[file.path, name] = array
+                    self._bytes += array.nbytes
+            while self._bytes > self._limit:
+                _, dropped = self._held.popitem(last=False)
+                self._bytes -= dropped.nbytes
+
+
+def rows_at(
+    columns: FileColumns,
+    snapshot: Snapshot,
+    files: Sequence[DataFile],
+    fields: Sequence[StructField],
+    keys: Iterable[tuple[str, pa.ChunkedArray]],
+    shown: str | None = None,
+    weight: str | None = None,
+) -> pa.Table | None:
+    """The rows of these files of a snapshot in which every key column has one of the given values.
+
+    `shown` is a column that must be true; each row is repeated `weight` times. None if that is work for Spark.
+    """
+    if not snapshot.fast or not fields or not _small(files):
+        return None
+    extra = [StructField(name, kind) for name, kind in ((shown, BooleanType()), (weight, LongType())) if name]
+    rows = _together(columns, [(file, 1) for file in files], [*fields, *extra], snapshot.schema, snapshot)
+    if rows is None:
+        return None
+    types = {field.name: field.dataType for field in fields}
+    for name, values in keys:
+        if name in types and prunable(types[name]):
+            rows = _with_values(rows, name, values)
+    if shown is not None:
+        rows = rows.filter(rows.column(shown))
+    if weight is not None:
+        times = rows.column(weight).to_pylist()
+        rows = rows.take(pa.array([place for place, count in enumerate(times) for _ in range(count)], pa.int64()))
+    return rows.select([field.name for field in fields]) if rows.num_rows <= LOCAL_ROWS else None
+
+
+def changed_rows(
+    columns: FileColumns,
+    change_set: ChangeSet,
+    fields: Sequence[StructField],
+    shown: str | None = None,
+    weight: str | None = None,
+) -> pa.Table | None:
+    """The netted change rows of an interval with their weight, as `scan.changes` has them. None if Spark has to."""
+    parts = change_set.parts
+    end = change_set.end
+    if (
+        change_set.kind is not Kind.FILES
+        or not fields
+        or any(part.way not in {Way.COMMITS, Way.ENDS} for part in parts)
+        or change_set.drift.added
+        or change_set.start.partition_columns != end.partition_columns
+        or change_set.rows_estimate > LOCAL_ROWS
+        or not _small([file for part in parts for file in part.files])
+    ):
+        return None
+    extra = [StructField(name, kind) for name, kind in ((shown, BooleanType()), (weight, LongType())) if name]
+    asked = [*fields, *extra]
+    signed = [(file, sign) for part in parts for files, sign in ((part.plus, 1), (part.minus, -1)) for file in files]
+    plain = _together(columns, signed, asked, end.schema, end)
+    kind = StructField(_CHANGE_TYPE, StringType())
+    schema = StructType([*end.schema.fields, kind])
+    told = _together(columns, [(file, 1) for part in parts for file in part.cdc], [*asked, kind], schema, end)
+    if plain is None or told is None:
+        return None
+    signs = [_SIGNS.get(each) for each in told.column(_CHANGE_TYPE).to_pylist()]
+    if None in signs:
+        return None
+    told = told.drop_columns([_CHANGE_TYPE, _SIGN]).append_column(_SIGN, pa.array(signs, pa.int64()))
+    rows = pa.concat_tables([plain, told])
+    if shown is not None:
+        rows = rows.filter(rows.column(shown))
+    weights = rows.column(_SIGN)
+    if weight is not None:
+        weights = pc.multiply(weights, rows.column(weight))
+    rows = rows.select([field.name for field in fields]).append_column(WEIGHT, weights)
+    return rows if change_set.insert_only else _net(rows, fields)
+
+
+def _small(files: Sequence[DataFile]) -> bool:
+    if any(file.deletion_vector is not None for file in files) or sum(file.size for file in files) > READ_BYTES:
+        return False
+    return sum(file.rows or 0 for file in files) <= READ_ROWS
+
+
+def _together(
+    columns: FileColumns,
+    signed: Sequence[tuple[DataFile, int]],
+    fields: Sequence[StructField],
+    schema: StructType,
+    table: Snapshot,
+) -> pa.Table | None:
+    """The rows of several files, with the sign of each beside; None if one of them is for Spark."""
+    kinds = [_arrow(field.dataType) for field in fields]
+    known = {field.name.lower(): field for field in schema.fields}
+    if any(kind is None for kind in kinds) or any(field.name.lower() not in known for field in fields):
+        return None
+    named = [StructField(known[field.name.lower()].name, field.dataType) for field in fields]
+    partitions = {name.lower(): name for name in table.partition_columns}
+    stored = [field for field in named if field.name.lower() not in partitions]
+    target = pa.schema([*zip([field.name for field in fields], kinds, strict=True), (_SIGN, pa.int64())])
+    tables = []
+    for file, sign in signed:
+        read = columns.of(file, stored)
+        count = file.stats.rows
+        if read is None or (not read and count is None):
+            return None
+        length = len(next(iter(read.values()))) if read else int(count or 0)
+        arrays = []
+        for field, kind in zip(named, kinds, strict=True):
+            if field.name in read:
+                arrays.append(read[field.name])
+                continue
+            value = _partition_value(file.partition.get(partitions[field.name.lower()]), field.dataType)
+            if value is None:
+                return None
+            arrays.append(pa.repeat(pa.scalar(value[0], kind), length))
+        arrays.append(pa.repeat(pa.scalar(sign, pa.int64()), length))
+        tables.append(pa.Table.from_arrays(arrays, schema=target))
+    return pa.concat_tables(tables) if tables else target.empty_table()
+
+
+def _read(file: DataFile, fields: Sequence[StructField]) -> dict[str, pa.Array] | None:
+    path = local_path(file.path)
+    if path is None:
+        return None
+    try:
+        return _columns(pq.ParquetFile(path, coerce_int96_timestamp_unit="us"), fields)
+    except (OSError, pa.ArrowException):
+        # Missing, damaged, or of a kind that Arrow does not know: Spark's reader has the last word, and the error.
+        return None
+
+
+def _columns(parquet: pq.ParquetFile, fields: Sequence[StructField]) -> dict[str, pa.Array] | None:
+    told = parquet.metadata.metadata or {}
+    if any(old in told for old in _OLD_CALENDARS):
+        return None
+    by_name: dict[str, int] = {}
+    for place, name in enumerate(parquet.schema_arrow.names):
+        if name.lower() in by_name or "." in name:
+            return None
+        by_name[name.lower()] = place
+    # Places among the leaves are places among the columns only if no column has parts.
+    if len(parquet.schema) != len(parquet.schema_arrow.names):
+        return None
+    there = [field for field in fields if field.name.lower() in by_name]
+    read = parquet.read(columns=[parquet.schema_arrow.names[by_name[field.name.lower()]] for field in there])
+    arrays: dict[str, pa.Array] = {}
+    for field in fields:
+        kind = _arrow(field.dataType)
+        if field not in there:
+            arrays[field.name] = pa.nulls(parquet.metadata.num_rows, kind)
+            continue
+        place = by_name[field.name.lower()]
+        array = read.column(parquet.schema_arrow.names[place])
+        whole = array.combine_chunks() if array.num_chunks != 1 else array.chunk(0)
+        if isinstance(field.dataType, TimestampType) and parquet.schema.column(place).physical_type == "INT96":
+            whole = whole.cast(pa.timestamp("us", "UTC"))
+        if whole.type != kind or _ancient(whole):
+            return None
+        arrays[field.name] = whole
+    return arrays
+
+
+def _ancient(array: pa.Array) -> bool:
+    """True if a date lies where Spark and Arrow might count the days differently."""
+    if not (pa.types.is_date(array.type) or pa.types.is_timestamp(array.type)):
+        return False
+    first = pc.min(array.cast(pa.date32()) if pa.types.is_timestamp(array.type) else array).as_py()
+    return first is not None and first < _MODERN
+
+
+def _arrow(kind: DataType) -> pa.DataType | None:
+    if isinstance(kind, DecimalType):
+        return pa.decimal128(kind.precision, kind.scale)
+    if isinstance(kind, StringType):
+        return pa.string() if type(kind) is StringType and kind.simpleString() == "string" else None
+    return _PLAIN.get(type(kind))
+
+
+def _partition_value(raw: str | None, kind: DataType) -> tuple[Any] | None:
+    """The value of a partition column, in a tuple; None if its text is for Spark to read."""
+    if raw is None or raw == "":
+        return (None,)
+    if isinstance(kind, StringType):
+        return (raw,)
+    try:
+        if isinstance(kind, ByteType | ShortType | IntegerType | LongType):
+            return (int(raw),)
+        if isinstance(kind, DateType) and (day := date.fromisoformat(raw)) >= _MODERN:
+            return (day,)
+    except ValueError:
+        return None
+    return None
+
+
+def _with_values(rows: pa.Table, name: str, values: pa.ChunkedArray) -> pa.Table:
+    column = rows.column(name)
+    try:
+        wanted = pc.unique(values).cast(column.type)
+    except pa.ArrowException:
+        return rows
+    return rows.filter(pc.is_in(column, value_set=wanted))
+
+
+def _net(rows: pa.Table, fields: Sequence[StructField]) -> pa.Table | None:
+    """Equal rows as one, weights summed, zeros dropped; floating-point numbers are compared by their bits."""
+    bits: Mapping[type[DataType], pa.DataType] = {DoubleType: pa.int64(), FloatType: pa.int32()}
+    floats = {field.name: bits[type(field.dataType)] for field in fields if type(field.dataType) in bits}
+    if any(pc.any(pc.is_nan(rows.column(name))).as_py() for name in floats):
+        return None
+    keys = [_viewed(rows.column(field.name), floats.get(field.name)) for field in fields]
+    names = [field.name for field in fields]
+    grouped = pa.table([*keys, rows.column(WEIGHT)], names=[*names, WEIGHT]).group_by(names)
+    summed = grouped.aggregate([(WEIGHT, "sum")])
+    kept = summed.filter(pc.not_equal(summed.column(f"{WEIGHT}_sum"), 0))
+    back = [rows.schema.field(name).type if name in floats else None for name in names]
+    arrays = [_viewed(kept.column(name), kind) for name, kind in zip(names, back, strict=True)]
+    return pa.table([*arrays, kept.column(f"{WEIGHT}_sum")], names=[*names, WEIGHT])
+
+
+def _viewed(column: pa.ChunkedArray, kind: pa.DataType | None) -> pa.ChunkedArray | pa.Array:
+    """The same bits as another type."""
+    return column if kind is None else column.combine_chunks().view(kind)
