@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,6 @@ from penstock.compile.store_groups import top_aggregate
 from penstock.engine.registry import current_schema
 from penstock.engine.result_settings import result_settings
 from penstock.operators.delta_query import DeltaQuery, LeafKind
-from penstock.operators.operator import Operator
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -110,15 +108,9 @@ def _rules(tables: api.StreamTables) -> set[tuple[str, str]]:
             if store.root is None:
                 continue
             top = top_aggregate(store.root)
-            for node in _nodes(store.root):
+            for node in store.root.nodes():
                 if node is top:
                     found.add((f"{node.name} at the top", f"{store.strategy}, against stored rows"))
                 else:
                     found.add((node.name, node.rule))
     return found
-
-
-def _nodes(operator: Operator) -> Iterable[Operator]:
-    yield operator
-    for child in operator.children:
-        yield from _nodes(child)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from penstock.compile.bound import BoundQuery, Refused
@@ -98,12 +98,6 @@ def _check_every_source(store: Store, root: Operator) -> None:
         if leaf.kind is LeafKind.CHANGES and leaf.source is not None
     }
     # An operator that reads its whole input at both ends needs no change rows.
-    seen |= {source.id for node in _nodes(root) if node.whole for source in node.sources}
+    seen |= {source.id for node in root.nodes() if node.whole for source in node.sources}
     missing = {source.name for source in root.sources if source.id not in seen}
     assert not missing, f"the delta does not read the changes of {sorted(missing)}"
-
-
-def _nodes(operator: Operator) -> Iterator[Operator]:
-    yield operator
-    for child in operator.children:
-        yield from _nodes(child)

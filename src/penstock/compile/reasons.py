@@ -21,6 +21,7 @@ REASONS: dict[str, str] = {
     "NOT_COMPARABLE": "a key, DISTINCT or result column has a type that cannot be compared",
     "ORDER_DEPENDENT": "an aggregate or window function depends on the order of rows that nothing settles",
     "ROUND_TRIP": "Spark does not read an expression back as it wrote it",
+    "NORMAL_FORM": "one of Spark's rules fails on the query, which it applies before delta rules can be found",
     "UNKNOWN_OPERATOR": "an operator that this version does not know",
     "FIRST_FILL": "the stream table had no rows yet",
     "DEFINITION_CHANGED": "the definition changed since the last refresh",

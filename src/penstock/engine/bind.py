@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from pyspark.errors import AnalysisException, ParseException
+from py4j.protocol import Py4JError
+from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.compile.bound import (
@@ -30,12 +31,14 @@ from penstock.compile.bound import (
     JoinKind,
     Refused,
 )
+from penstock.compile.bound_reads import output_of, reads_of, scans_of, sources_of
 from penstock.compile.passes.admit import reproducible
 from penstock.compile.reasons import REASONS
 from penstock.engine.bind_expression import ExpressionPrinter, RefusedExpression
-from penstock.engine.catalyst import Catalyst, unlogged
+from penstock.engine.catalyst import Catalyst, node_kind, unlogged
 from penstock.engine.normalise import normalise
 from penstock.engine.settled_order import BY_PEERS, orderable, settle_order, takes_rows_in_order
+from penstock.engine.spark_message import first_lines
 from penstock.errors import QueryInvalid
 from penstock.names import quote
 from penstock.operators.clock import NOW
@@ -148,15 +151,18 @@ class _Binding:
             if self._catalyst.contains(normal, "CURRENT_LIKE"):
                 raise _Refusal("CLOCK", "current_user, current_timezone or the like")
             tree = self._read(normal)
-            if not _read_by(tree):
+            if not sources_of(tree):
                 raise _Refusal("CONSTANT", _headline(plan))
         except _Refusal as refusal:
             tree = refusal.refused
         except RefusedExpression as refused:
             tree = Refused(refused.reason, refused.construct, _fix(refused.reason))
+        except (PySparkException, Py4JError) as error:
+            # One of Spark's own rules gave up on the plan, which a rule of ours cannot mend.
+            tree = Refused("NORMAL_FORM", first_lines(error).splitlines()[0][:200], _fix("NORMAL_FORM"))
         return BoundQuery(
             columns=tuple(self._attribute(each) for each in output),
-            sources=tuple(each for each in sources if isinstance(tree, Refused) or each.id in _read_by(tree)),
+            sources=tuple(each for each in sources if isinstance(tree, Refused) or each.id in sources_of(tree)),
             columns_used=self._columns_used(tree),
             views=tuple(sorted(views.items())),
             tree=tree,
@@ -165,16 +171,16 @@ class _Binding:
 
     def _unsorted(self, plan: Any) -> Any:
         """ORDER BY at the top of a query orders its presentation, not its rows: it is passed over."""
-        kind = str(plan.getClass().getSimpleName())
+        kind = node_kind(plan)
         if kind in {"Sort", "SubqueryAlias"}:
             return self._unsorted(plan.child())
         if kind == "WithCTE":
             below = self._catalyst.items(plan.cteDefs())
             return plan.withNewChildren(self._catalyst.seq([*below, self._unsorted(plan.plan())]))
         below = plan
-        while str(below.getClass().getSimpleName()) in {"Project", "SubqueryAlias"}:
+        while node_kind(below) in {"Project", "SubqueryAlias"}:
             below = below.child()
-        if kind == "Project" and str(below.getClass().getSimpleName()) == "Sort":
+        if kind == "Project" and node_kind(below) == "Sort":
             # The sort stands below the choice of columns when it sorts by one that is not shown.
             return plan.withNewChildren(self._catalyst.seq([self._unsorted(plan.child())]))
         return plan
@@ -190,7 +196,7 @@ class _Binding:
         others: list[str] = []
 
         def look(node: Any) -> None:
-            kind = str(node.getClass().getSimpleName())
+            kind = node_kind(node)
             if kind == "View":
                 name = str(node.desc().identifier().unquotedString())
                 if not node.isTempView() and self._stream_table(str(node.desc().identifier().quotedString())) is None:
@@ -214,15 +220,15 @@ class _Binding:
         if isinstance(tree, Refused):
             return ()
         used: dict[str, set[str]] = {}
-        wanted = _reads(tree) | {attribute.id for attribute in _output(tree)}
-        for scan in _scans(tree):
+        wanted = reads_of(tree) | {attribute.id for attribute in output_of(tree)}
+        for scan in scans_of(tree):
             used.setdefault(scan.source.id, set()).update(
                 name for name, attribute in scan.columns if attribute.id in wanted
             )
         return tuple((source, tuple(sorted(names))) for source, names in sorted(used.items()))
 
     def _read(self, node: Any) -> Bound:
-        kind = str(node.getClass().getSimpleName())
+        kind = node_kind(node)
         if kind in _TRANSPARENT:
             return self._read(node.child())
         if kind == "View":
@@ -305,7 +311,7 @@ class _Binding:
     def _generate(self, node: Any) -> BoundGenerate:
         child = self._read(node.child())
         generator = node.generator()
-        kind = str(generator.getClass().getSimpleName())
+        kind = node_kind(generator)
         arguments = self._catalyst.items(generator.children())
         printed = [self._expression(each) for each in arguments]
         self._verify(list(zip(arguments, printed, strict=True)), node.child())
@@ -355,17 +361,15 @@ class _Binding:
 
     def _window_call(self, node: Any, settled: bool) -> WindowCall:
         function = node.windowFunction()
-        kind = str(function.getClass().getSimpleName())
+        kind = node_kind(function)
         if kind == "AggregateExpression":
-            kind = str(function.aggregateFunction().getClass().getSimpleName())
+            kind = node_kind(function.aggregateFunction())
         if kind in BY_PEERS:
             total = True
         elif takes_rows_in_order(node):
             total = settled
         else:
-            total = str(function.getClass().getSimpleName()) == "AggregateExpression" and reproducible(
-                self._call(function)
-            )
+            total = node_kind(function) == "AggregateExpression" and reproducible(self._call(function))
         return WindowCall(self._expression(node), kind, total)
 
     def _limit(self, node: Any) -> Bound:
@@ -373,7 +377,7 @@ class _Binding:
         limit: int | None = None
         offset = 0
         projections: list[Any] = []
-        while (kind := str(node.getClass().getSimpleName())) != "Sort":
+        while (kind := node_kind(node)) != "Sort":
             if kind == "GlobalLimit":
                 limit = int(node.limitExpr().eval(None))
             elif kind == "Offset":
@@ -461,7 +465,7 @@ class _Binding:
         return BoundProject(BoundAggregate(child, tuple(keys), tuple(calls)), tuple(items))
 
     def _calls(self, node: Any) -> Iterable[Any]:
-        if node.getClass().getSimpleName() == "AggregateExpression":
+        if node_kind(node) == "AggregateExpression":
             yield node
             return
         for child in self._catalyst.items(node.children()):
@@ -472,7 +476,7 @@ class _Binding:
         condition = self._expression(node.filter().get()) if node.filter().isDefined() else None
         arguments = tuple(self._expression(each) for each in self._catalyst.items(function.children()))
         return AggregateCall(
-            function=str(function.getClass().getSimpleName()),
+            function=node_kind(function),
             call=self._expression(node),
             arguments=arguments,
             distinct=bool(node.isDistinct()),
@@ -572,86 +576,7 @@ def _fix(reason: str) -> str:
         "ORDER_BY": "Drop the ORDER BY; order when reading.",
         "CONSTANT": "Use REFRESH MODE FULL.",
         "SOURCE_NOT_DELTA": "Write the source as a Delta table.",
+        "NORMAL_FORM": "Write the condition as a join of its own.",
         "ROUND_TRIP": "Compute the expression in a view or another way.",
     }
     return advice.get(reason, REASONS[reason][0].upper() + REASONS[reason][1:] + ".")
-
-
-def first_lines(error: Exception) -> str:
-    """The part of a Spark message that is meant for people: before the plan and the stack."""
-    text = str(error).split("\n\nJVM stacktrace")[0]
-    lines: list[str] = []
-    for line in text.splitlines():
-        if line.startswith(("'", "+-", ":-", "   +-")) and not line.startswith("== "):
-            break
-        lines.append(line)
-    return "\n".join(lines).strip().rstrip(";")
-
-
-def _children(tree: Bound) -> tuple[Bound, ...]:
-    if isinstance(tree, BoundScan | BoundConstant | BoundClock):
-        return ()
-    if isinstance(tree, BoundJoin):
-        return (tree.left, tree.right)
-    if isinstance(tree, BoundUnion):
-        return tree.children
-    return (tree.child,)
-
-
-def _scans(tree: Bound) -> Iterable[BoundScan]:
-    if isinstance(tree, BoundScan):
-        yield tree
-    for child in _children(tree):
-        yield from _scans(child)
-
-
-def _read_by(tree: Bound) -> set[str]:
-    """Ids of the sources that the tree reads; a CTE that is never used reads none."""
-    return {scan.source.id for scan in _scans(tree)}
-
-
-def _output(tree: Bound) -> tuple[Attribute, ...]:
-    if isinstance(tree, BoundScan | BoundConstant):
-        return tuple(attribute for _, attribute in tree.columns)
-    if isinstance(tree, BoundClock):
-        return (tree.now,)
-    if isinstance(tree, BoundProject):
-        return tuple(attribute for _, attribute in tree.items)
-    if isinstance(tree, BoundAggregate):
-        return tuple(attribute for _, attribute in (*tree.keys, *tree.calls))
-    if isinstance(tree, BoundUnion):
-        return tree.columns
-    if isinstance(tree, BoundJoin):
-        if tree.kind in {JoinKind.SEMI, JoinKind.ANTI, JoinKind.EXISTENCE}:
-            return (*_output(tree.left), *(() if tree.exists is None else (tree.exists,)))
-        return (*_output(tree.left), *_output(tree.right))
-    if isinstance(tree, BoundGenerate):
-        return (*_output(tree.child), *tree.made)
-    if isinstance(tree, BoundWindow):
-        return (*_output(tree.child), *(attribute for _, attribute in tree.calls))
-    return _output(tree.child)
-
-
-def _reads(tree: Bound) -> set[int]:
-    found: set[int] = set()
-    if isinstance(tree, BoundProject):
-        found |= {each for expression, _ in tree.items for each in expression.reads}
-    elif isinstance(tree, BoundFilter | BoundJoin):
-        found |= {each for condition in tree.conditions for each in condition.reads}
-    elif isinstance(tree, BoundAggregate):
-        found |= {each for expression, _ in tree.keys for each in expression.reads}
-        found |= {each for call, _ in tree.calls for each in call.reads}
-    elif isinstance(tree, BoundGenerate):
-        found |= tree.generator.reads
-    elif isinstance(tree, BoundWindow):
-        found |= {each for expression in tree.partition for each in expression.reads}
-        found |= {each for call, _ in tree.calls for each in call.call.reads}
-    elif isinstance(tree, BoundLimit):
-        found |= {each for expression, _ in tree.order for each in expression.reads}
-    elif isinstance(tree, BoundDistinct):
-        found |= {attribute.id for attribute in _output(tree.child)}
-    elif isinstance(tree, BoundUnion):
-        found |= {attribute.id for child in tree.inputs for attribute in child}
-    for child in _children(tree):
-        found |= _reads(child)
-    return found

@@ -14,7 +14,7 @@ from typing import Any
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from penstock.engine.catalyst import Catalyst
+from penstock.engine.catalyst import Catalyst, node_kind
 from penstock.names import quote
 
 Parts = tuple[str | int, ...]
@@ -46,7 +46,7 @@ class ExpressionPrinter:
         return _merge(self._print(node, replaced))
 
     def _print(self, node: Any, replaced: Sequence[tuple[Any, int]]) -> list[str | int]:
-        kind = str(node.getClass().getSimpleName())
+        kind = node_kind(node)
         for candidate, attribute in replaced:
             if node.semanticEquals(candidate):
                 return [attribute]
@@ -78,7 +78,7 @@ class ExpressionPrinter:
         if kind == "DateAdd" and (days := _interval_days(node.right())) is not None:
             sign, interval = days
             return ["(", *self._print(node.left(), replaced), f" {sign} ", *self._print(interval, replaced), ")"]
-        if kind == "RaiseError" and str(node.right().getClass().getSimpleName()) == "CreateMap":
+        if kind == "RaiseError" and node_kind(node.right()) == "CreateMap":
             # It prints its message only, which is the last of its children's children.
             return self._call("raise_error", self._catalyst.items(node.right().children())[1:], replaced)
         if kind == "Extract":
@@ -101,7 +101,7 @@ class ExpressionPrinter:
     def _aggregate(self, node: Any, replaced: Sequence[tuple[Any, int]]) -> list[str | int]:
         function = node.aggregateFunction()
         distinct = bool(node.isDistinct())
-        kind = str(function.getClass().getSimpleName())
+        kind = node_kind(function)
         if kind in _ORDERED_SET:
             text = self._percentile(function, kind, replaced)
         elif self._catalyst.is_a(function, "InheritAnalysisRules"):
@@ -118,7 +118,7 @@ class ExpressionPrinter:
         for head, members in (("PARTITION BY ", spec.partitionSpec()), (" ORDER BY ", spec.orderSpec())):
             for index, each in enumerate(self._catalyst.items(members)):
                 pieces.append(", " if index else head)
-                if str(each.getClass().getSimpleName()) == "SortOrder":
+                if node_kind(each) == "SortOrder":
                     pieces += self._print(each.child(), replaced)
                     pieces.append(f" {each.direction().sql()} {each.nullOrdering().sql()}")
                 else:
@@ -145,10 +145,10 @@ class ExpressionPrinter:
     def _replacement(self, node: Any, replaced: Sequence[tuple[Any, int]]) -> list[str | int]:
         """When Spark renames the columns of a relation that occurs twice, it forgets the parameters: read the child."""
         child = self._catalyst.items(node.children())[0]
-        if str(node.getClass().getSimpleName()) == "Between":
+        if node_kind(node) == "Between":
             low, high = (side.right() for side in self._catalyst.items(child.child().children()))
             return self._call("between", [child.defs().apply(0).child(), low, high], replaced)
-        if str(child.getClass().getSimpleName()) == "With":
+        if node_kind(child) == "With":
             raise RefusedExpression("ROUND_TRIP", _short(node))
         return self._print(child, replaced)
 
@@ -167,7 +167,7 @@ class ExpressionPrinter:
         inner: list[list[str | int]] = []
         for index, child in enumerate(children):
             name = f"__psx{index}x"
-            kind = str(child.getClass().getSimpleName())
+            kind = node_kind(child)
             if kind == "Literal":
                 # Some nodes look into their literal children to print themselves.
                 holes.append(child)
@@ -222,18 +222,18 @@ class ExpressionPrinter:
                 self.verify([pair], inputs, names, grouping, window)
             raise
         for (original, text), alias in zip(printed, again, strict=True):
-            expression = original.child() if original.getClass().getSimpleName() == "Alias" else original
+            expression = original.child() if node_kind(original) == "Alias" else original
             if not self._same(alias.child(), expression):
                 raise RefusedExpression("ROUND_TRIP", text)
 
     def _window_functions(self, plan: Any) -> list[Any]:
-        while str(plan.getClass().getSimpleName()) == "Project":
+        while node_kind(plan) == "Project":
             plan = plan.child()
         return self._catalyst.items(plan.windowExpressions())
 
     def _typed_null(self, node: Any) -> Any:
         """`CAST(NULL AS t)` is read as a cast of nothing; what was printed may have been a NULL of that type."""
-        if str(node.getClass().getSimpleName()) != "Cast" or str(node.child().getClass().getSimpleName()) != "Literal":
+        if node_kind(node) != "Cast" or node_kind(node.child()) != "Literal":
             return None
         if node.child().value() is not None or str(node.child().dataType().sql()) != "VOID":
             return None
@@ -273,16 +273,16 @@ def _merge(pieces: Sequence[str | int]) -> Parts:
 
 def _again(cast: Any) -> bool:
     # Datetime arithmetic is analysed into a cast to its own type, which reading the text back adds once more.
-    inner = str(cast.child().getClass().getSimpleName())
+    inner = node_kind(cast.child())
     return inner in {"TimestampAddInterval", "DateAddInterval"} and cast.dataType().equals(cast.child().dataType())
 
 
 def _interval_days(days: Any) -> tuple[str, Any] | None:
     """The interval that was added to a date or taken from it, if its days are what is added."""
     sign = "+"
-    if str(days.getClass().getSimpleName()) == "UnaryMinus":
+    if node_kind(days) == "UnaryMinus":
         sign, days = "-", days.child()
-    return (sign, days.child()) if str(days.getClass().getSimpleName()) == "ExtractANSIIntervalDays" else None
+    return (sign, days.child()) if node_kind(days) == "ExtractANSIIntervalDays" else None
 
 
 def _short(node: Any) -> str:

@@ -25,6 +25,11 @@ def unlogged() -> Iterator[None]:
         logger.disabled = was
 
 
+def node_kind(node: Any) -> str:
+    """The class of a plan node or expression, without its package."""
+    return str(node.getClass().getSimpleName())
+
+
 class _Partial:
     """A Python function as a Scala partial function; it is defined where it returns something."""
 
@@ -90,7 +95,7 @@ class Catalyst:
         if not self.is_a(relation, "org.apache.spark.sql.execution.datasources.HadoopFsRelation"):
             return ""
         location = relation.location()
-        return str(location.path().toString()) if str(location.getClass().getSimpleName()).startswith("Tahoe") else ""
+        return str(location.path().toString()) if node_kind(location).startswith("Tahoe") else ""
 
     def contains(self, plan: Any, pattern: str) -> bool:
         """True if the plan, its expressions or its subqueries contain a tree pattern."""
@@ -144,7 +149,7 @@ class Catalyst:
         terms, split = [condition], []
         while terms:
             term = terms.pop(0)
-            if str(term.getClass().getSimpleName()) == "And":
+            if node_kind(term) == "And":
                 terms = [term.left(), term.right(), *terms]
             else:
                 split.append(term)

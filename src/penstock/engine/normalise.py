@@ -13,7 +13,7 @@ from typing import Any
 
 from pyspark.sql import functions as F
 
-from penstock.engine.catalyst import Catalyst
+from penstock.engine.catalyst import Catalyst, node_kind
 from penstock.engine.pinned_clock import clock_text
 from penstock.operators.clock import NOW
 
@@ -79,7 +79,7 @@ class _Normaliser:
         return change(node)
 
     def _written_out(self, node: Any) -> Any:
-        kind = str(node.getClass().getSimpleName())
+        kind = node_kind(node)
         if kind == "Join" and str(node.joinType().toString()) == "LeftSingle":
             return self._single_join(node)
         if kind == "Aggregate" and "pivotfirst(" in str(node.simpleString(1000)):
@@ -121,15 +121,15 @@ class _Normaliser:
     def _aggregate(self, node: Any) -> Any:
         """Subqueries inside aggregate calls and keys are joined below the aggregate, all others above it."""
         plain = self._catalyst.optimizer_rule("PullOutGroupingExpressions").apply(node)
-        if str(plain.getClass().getSimpleName()) != "Aggregate":
+        if node_kind(plain) != "Aggregate":
             return node
         below, above = _Scalars(self, self._catalyst), _Scalars(self, self._catalyst)
         inner = list(self._catalyst.items(plain.groupingExpressions()))
-        if any(str(each.getClass().getSimpleName()) != "AttributeReference" for each in inner):
+        if any(node_kind(each) != "AttributeReference" for each in inner):
             return node
 
         def call(expression: Any) -> Any:
-            if str(expression.getClass().getSimpleName()) != "AggregateExpression":
+            if node_kind(expression) != "AggregateExpression":
                 return None
             inner.append(self._catalyst.alias(below.taken(expression), "call"))
             return inner[-1].toAttribute()
@@ -149,9 +149,9 @@ class _Normaliser:
     def one_row(self, plan: Any) -> Any:
         """A scalar subquery's plan as exactly one row: NULL if it has none, an error if it has two."""
         inner = plan
-        while str(inner.getClass().getSimpleName()) in {"Project", "SubqueryAlias"}:
+        while node_kind(inner) in {"Project", "SubqueryAlias"}:
             inner = inner.child()
-        if str(inner.getClass().getSimpleName()) == "Aggregate" and inner.groupingExpressions().isEmpty():
+        if node_kind(inner) == "Aggregate" and inner.groupingExpressions().isEmpty():
             return plan
         frame = self._catalyst.frame(plan).toDF("value")
         value = F.expr(f"CASE WHEN count(1) > 1 THEN {_TOO_MANY} ELSE max(value) END")
@@ -164,11 +164,9 @@ class _Normaliser:
         keys: list[Any] = []
         condition = node.condition()
         for term in catalyst.conjuncts(condition.get()) if condition.isDefined() else []:
-            sides = [term.left(), term.right()] if str(term.getClass().getSimpleName()) == "EqualTo" else []
+            sides = [term.left(), term.right()] if node_kind(term) == "EqualTo" else []
             on_right = [
-                each
-                for each in sides
-                if str(each.getClass().getSimpleName()) == "AttributeReference" and int(each.exprId().id()) in right
+                each for each in sides if node_kind(each) == "AttributeReference" and int(each.exprId().id()) in right
             ]
             others = [int(each.exprId().id()) for each in catalyst.items(term.references().toSeq())]
             if len(on_right) != 1 or sum(each in right for each in others) != 1:
@@ -197,10 +195,10 @@ class _Normaliser:
         catalyst = self._catalyst
 
         def array(expression: Any) -> Any:
-            if str(expression.getClass().getSimpleName()) != "AggregateExpression":
+            if node_kind(expression) != "AggregateExpression":
                 return None
             function = expression.aggregateFunction()
-            if str(function.getClass().getSimpleName()) != "PivotFirst":
+            if node_kind(function) != "PivotFirst":
                 return None
             cells = []
             for value in catalyst.items(function.pivotColumnValues()):
@@ -230,7 +228,7 @@ class _Scalars:
     def _column(self, expression: Any) -> Any:
         if (text := clock_text(expression)) is not None:
             return self._catalyst.resolved(text, {"now": self._now()})
-        if str(expression.getClass().getSimpleName()) != "ScalarSubquery" or not expression.outerAttrs().isEmpty():
+        if node_kind(expression) != "ScalarSubquery" or not expression.outerAttrs().isEmpty():
             return None
         held = int(expression.exprId().id())
         if held not in self._columns:

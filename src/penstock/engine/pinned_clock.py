@@ -11,7 +11,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from penstock.engine.catalyst import Catalyst
+from penstock.engine.catalyst import Catalyst, node_kind
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _CLOCKS = {
@@ -25,7 +25,7 @@ _CLOCKS = {
 
 def clock_text(expression: Any) -> str | None:
     """A clock function as text over a column `now`; None for any other expression."""
-    return _CLOCKS.get(str(expression.getClass().getSimpleName()))
+    return _CLOCKS.get(node_kind(expression))
 
 
 def timestamp_text(moment: datetime) -> str:

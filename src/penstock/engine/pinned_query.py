@@ -14,7 +14,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from penstock.engine.catalyst import Catalyst
+from penstock.engine.catalyst import Catalyst, node_kind
 from penstock.engine.delta_log import DeltaLog
 from penstock.engine.pinned_clock import pin_clock
 from penstock.engine.scan import scan
@@ -31,7 +31,7 @@ def query_with(spark: SparkSession, query: str, read: Read, moment: datetime | N
     plan = catalyst.analyzed(spark.sql(query))
 
     def replaced(node: Any) -> Any:
-        if node.getClass().getSimpleName() != "LogicalRelation":
+        if node_kind(node) != "LogicalRelation":
             return None
         path = catalyst.delta_path(node)
         if not path or node.relation().location().isTimeTravelQuery():

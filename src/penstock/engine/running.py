@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from penstock.engine.bind import first_lines
 from penstock.engine.catalyst import unlogged
 from penstock.engine.scan import lost_file
+from penstock.engine.spark_message import first_lines
 from penstock.errors import FrontierLost, QueryFailed
 
 

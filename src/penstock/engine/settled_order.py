@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from penstock.engine.catalyst import Catalyst
+from penstock.engine.catalyst import Catalyst, node_kind
 
 BY_PEERS = {"Rank", "DenseRank", "PercentRank", "CumeDist"}
 """Functions over a ROWS frame that hold rows equal when ORDER BY does; more order would change them."""
@@ -22,10 +22,10 @@ def settle_order(catalyst: Catalyst, plan: Any) -> Any:
         return plan
 
     def settled(node: Any) -> Any:
-        kind = str(node.getClass().getSimpleName())
+        kind = node_kind(node)
         if kind == "Window":
             return _window(catalyst, node)
-        if kind in {"LocalLimit", "Offset"} and str(node.child().getClass().getSimpleName()) != "Offset":
+        if kind in {"LocalLimit", "Offset"} and node_kind(node.child()) != "Offset":
             below = _sorted(catalyst, node.child())
             return None if below is None else node.withNewChildren(catalyst.seq([below]))
         return _above_projection(catalyst, node) if kind == "GlobalLimit" else None
@@ -37,7 +37,7 @@ def _above_projection(catalyst: Catalyst, limit: Any) -> Any | None:
     """The limit directly over its sort: Spark forgets the order of a correlated limit when a projection is between."""
     local = limit.child()
     project = local.child()
-    if str(project.getClass().getSimpleName()) != "Project" or not _leads_to_sort(project.child()):
+    if node_kind(project) != "Project" or not _leads_to_sort(project.child()):
         return None
     cut = limit.withNewChildren(catalyst.seq([local.withNewChildren(catalyst.seq([project.child()]))]))
     return project.withNewChildren(catalyst.seq([cut]))
@@ -45,7 +45,7 @@ def _above_projection(catalyst: Catalyst, limit: Any) -> Any | None:
 
 def _sorted(catalyst: Catalyst, node: Any) -> Any | None:
     """The input of a limit under a total order; None if it has one already."""
-    kind = str(node.getClass().getSimpleName())
+    kind = node_kind(node)
     if kind == "Sort":
         extra = _orders(catalyst, node.child(), catalyst.items(node.order()))
         if not extra:
@@ -63,9 +63,9 @@ def _sorted(catalyst: Catalyst, node: Any) -> Any | None:
 
 
 def _leads_to_sort(node: Any) -> bool:
-    while str(node.getClass().getSimpleName()) in {"Project", "SubqueryAlias"}:
+    while node_kind(node) in {"Project", "SubqueryAlias"}:
         node = node.child()
-    return str(node.getClass().getSimpleName()) == "Sort"
+    return node_kind(node) == "Sort"
 
 
 def _window(catalyst: Catalyst, node: Any) -> Any | None:
@@ -97,9 +97,9 @@ def takes_rows_in_order(expression: Any) -> bool:
     Not so for a frame over ranges, which takes such rows together; but its first and last row are single rows.
     """
     function = expression.windowFunction()
-    kind = str(function.getClass().getSimpleName())
+    kind = node_kind(function)
     if kind == "AggregateExpression":
-        kind = str(function.aggregateFunction().getClass().getSimpleName())
+        kind = node_kind(function.aggregateFunction())
     frame = expression.windowSpec().frameSpecification()
     starts, ends = _bound(frame.lower()) == "UnboundedPreceding", _bound(frame.upper()) == "UnboundedFollowing"
     if kind in {"First", "Last"} and (starts if kind == "First" else ends):
@@ -112,16 +112,12 @@ def takes_rows_in_order(expression: Any) -> bool:
 
 
 def _bound(boundary: Any) -> str:
-    return str(boundary.getClass().getSimpleName()).rstrip("$")
+    return node_kind(boundary).rstrip("$")
 
 
 def _orders(catalyst: Catalyst, node: Any, given: Sequence[Any]) -> list[Any]:
     """Sort orders for the columns of a node that are not sorted by yet and can be."""
-    sorted_by = {
-        int(each.child().exprId().id())
-        for each in given
-        if str(each.child().getClass().getSimpleName()) == "AttributeReference"
-    }
+    sorted_by = {int(each.child().exprId().id()) for each in given if node_kind(each.child()) == "AttributeReference"}
     return [
         catalyst.ascending(each)
         for each in catalyst.items(node.output())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from penstock.names import WEIGHT, quote
@@ -45,6 +45,12 @@ class Operator(ABC):
     def sources(self) -> frozenset[Source]:
         """The tables below."""
         return frozenset(source for child in self.children for source in child.sources)
+
+    def nodes(self) -> Iterator[Operator]:
+        """This operator and all below it."""
+        yield self
+        for child in self.children:
+            yield from child.nodes()
 
     @property
     def whole(self) -> bool:

@@ -35,7 +35,7 @@ _WINDOW_ADVICE = "Order the window by columns that tell its rows apart, and use 
 
 def admit(operator: Operator, top: Aggregate | None) -> Refused | None:
     """None if the tree can be maintained; `top` is the aggregate that leans on stored rows, if there is one."""
-    for node in _nodes(operator):
+    for node in operator.nodes():
         if isinstance(node, Aggregate):
             refused = _keys(node) or (None if node is top else _reproducible(node))
             if refused:
@@ -88,9 +88,3 @@ def _keys(node: Aggregate) -> Refused | None:
         if not binary_collation(expression.type):
             return Refused("COLLATION", f"{attribute.name} {expression.type}", "Group by the key COLLATE UTF8_BINARY.")
     return None
-
-
-def _nodes(operator: Operator) -> Iterable[Operator]:
-    yield operator
-    for child in operator.children:
-        yield from _nodes(child)
