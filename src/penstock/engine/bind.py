@@ -7,6 +7,7 @@ the reading with a reason code, and the query can still be run in full.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from py4j.protocol import Py4JError
@@ -38,6 +39,7 @@ from penstock.engine.bind_expression import ExpressionPrinter, RefusedExpression
 from penstock.engine.catalyst import Catalyst, node_kind, unlogged
 from penstock.engine.normalise import normalise
 from penstock.engine.settled_order import BY_PEERS, orderable, settle_order, takes_rows_in_order
+from penstock.engine.settled_sums import settle_sums
 from penstock.engine.spark_message import first_lines
 from penstock.errors import QueryInvalid
 from penstock.names import quote
@@ -146,7 +148,7 @@ class _Binding:
         tree: Bound | Refused
         try:
             self._admit(plan)
-            settled = settle_order(self._catalyst, self._unsorted(plan))
+            settled = settle_sums(self._catalyst, settle_order(self._catalyst, self._unsorted(plan)))
             normal = normalise(self._catalyst, settled)
             if self._catalyst.contains(normal, "CURRENT_LIKE"):
                 raise _Refusal("CLOCK", "current_user, current_timezone or the like")
@@ -465,13 +467,17 @@ class _Binding:
         return BoundProject(BoundAggregate(child, tuple(keys), tuple(calls)), tuple(items))
 
     def _calls(self, node: Any) -> Iterable[Any]:
-        if node_kind(node) == "AggregateExpression":
+        if node_kind(node) == "AggregateExpression" or _sorted_list(node):
             yield node
             return
         for child in self._catalyst.items(node.children()):
             yield from self._calls(child)
 
     def _call(self, node: Any) -> AggregateCall:
+        if _sorted_list(node):
+            # The list alone could come in any order; sorted it is a function of the group's rows.
+            listed = self._call(node.base())
+            return replace(listed, function="SortedList", call=self._expression(node))
         function = node.aggregateFunction()
         condition = self._expression(node.filter().get()) if node.filter().isDefined() else None
         arguments = tuple(self._expression(each) for each in self._catalyst.items(function.children()))
@@ -541,6 +547,14 @@ class _Binding:
             if expression.attribute is None
         ]
         self._printer.verify(texts, held, names, grouping, window)
+
+
+def _sorted_list(node: Any) -> bool:
+    return (
+        node_kind(node) == "SortArray"
+        and node_kind(node.base()) == "AggregateExpression"
+        and node_kind(node.base().aggregateFunction()) in {"CollectList", "CollectSet"}
+    )
 
 
 def _call(name: str, arguments: Iterable[Expression]) -> tuple[str | int, ...]:

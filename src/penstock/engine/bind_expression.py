@@ -55,7 +55,9 @@ class ExpressionPrinter:
         if kind == "Alias":
             return self._print(node.child(), replaced)
         if kind == "Literal":
-            return [node.sql()]
+            # Of a type with parts, Spark writes NULL without its type.
+            typed = node.value() is None and _has_parts(node)
+            return [f"CAST(NULL AS {node.dataType().sql()})" if typed else node.sql()]
         if kind == "NamedLambdaVariable":
             key = int(node.exprId().id())
             return [f"__psv{self._variables.setdefault(key, len(self._variables))}"]
@@ -75,6 +77,10 @@ class ExpressionPrinter:
             return self._percentile(node, kind, replaced)
         if kind == "Cast" and _again(node):
             return self._print(node.child(), replaced)
+        if kind == "Cast" and _has_parts(node):
+            # Spark leaves a cast to a type with parts out of its SQL.
+            word = "TRY_CAST" if str(node.evalMode().toString()) == "TRY" else "CAST"
+            return [f"{word}(", *self._print(node.child(), replaced), f" AS {node.dataType().sql()})"]
         if kind == "DateAdd" and (days := _interval_days(node.right())) is not None:
             sign, interval = days
             return ["(", *self._print(node.left(), replaced), f" {sign} ", *self._print(interval, replaced), ")"]
@@ -283,6 +289,10 @@ def _interval_days(days: Any) -> tuple[str, Any] | None:
     if node_kind(days) == "UnaryMinus":
         sign, days = "-", days.child()
     return (sign, days.child()) if node_kind(days) == "ExtractANSIIntervalDays" else None
+
+
+def _has_parts(node: Any) -> bool:
+    return str(node.dataType().sql()).startswith(("ARRAY<", "MAP<", "STRUCT<"))
 
 
 def _short(node: Any) -> str:

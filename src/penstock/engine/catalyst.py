@@ -183,6 +183,23 @@ class Catalyst:
             self.expressions.NamedExpression.newExprId(),
         )
 
+    def collected(self, expression: Any, distinct: bool, condition: Any | None) -> Any:
+        """`collect_list(expression)`, or `collect_set`, with a FILTER condition or without."""
+        functions = self.expressions.aggregate
+        function = functions.CollectSet(expression) if distinct else functions.CollectList(expression)
+        return self.aggregate_call(function, condition)
+
+    def cast(self, expression: Any, type_: str) -> Any:
+        """The expression as another type; as it is, if it has that type."""
+        if str(expression.dataType().catalogString()) == type_:
+            return expression
+        cast = self.resolved(f"CAST(x AS {type_})", {"x": self.attribute("x", expression)})
+        return cast.withNewChildren(self.seq([expression]))
+
+    def tag(self, name: str) -> Any:
+        """A mark that a node keeps when the tree around it is rewritten."""
+        return self.jvm.org.apache.spark.sql.catalyst.trees.TreeNodeTag(name)
+
     def literal(self, value: Any, type_: Any) -> Any:
         """A value in Spark's internal form as a literal; Python's numbers forget which Java type they were."""
         if isinstance(value, int | float) and str(type_.sql()) in {"TINYINT", "SMALLINT", "BIGINT", "FLOAT"}:

@@ -19,6 +19,7 @@ from penstock.engine.delta_log import DeltaLog
 from penstock.engine.pinned_clock import pin_clock
 from penstock.engine.scan import scan
 from penstock.engine.settled_order import settle_order
+from penstock.engine.settled_sums import settle_sums
 from penstock.names import quote
 
 Read = Callable[[str, Sequence[str]], DataFrame | None]
@@ -48,7 +49,7 @@ def query_with(spark: SparkSession, query: str, read: Read, moment: datetime | N
         return catalyst.logical.Project(catalyst.seq(aliases), pinned)
 
     plan = pin_clock(catalyst, catalyst.rewrite(plan, replaced), moment)
-    return catalyst.frame(settle_order(catalyst, plan))
+    return catalyst.frame(settle_sums(catalyst, settle_order(catalyst, plan)))
 
 
 def by_file_list(spark: SparkSession, versions: Mapping[str, tuple[DeltaLog, int]]) -> Read:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from penstock.engine.catalyst import Catalyst, node_kind
+from penstock.engine.settled_sums import adds_doubles
 
 BY_PEERS = {"Rank", "DenseRank", "PercentRank", "CumeDist"}
 """Functions over a ROWS frame that hold rows equal when ORDER BY does; more order would change them."""
@@ -108,7 +109,13 @@ def takes_rows_in_order(expression: Any) -> bool:
             "UnboundedPreceding",
             "UnboundedFollowing",
         } or "RowFrame" in str(frame.frameType().toString())
-    return "RowFrame" in str(frame.frameType().toString()) and kind not in BY_PEERS and not (starts and ends)
+    if "RowFrame" not in str(frame.frameType().toString()) or kind in BY_PEERS:
+        return False
+    if not (starts and ends):
+        return True
+    # All rows of the partition, whatever their order: that matters if they are listed, or added as doubles.
+    aggregate = node_kind(function) == "AggregateExpression"
+    return kind == "CollectList" or (aggregate and adds_doubles(function.aggregateFunction()))
 
 
 def _bound(boundary: Any) -> str:

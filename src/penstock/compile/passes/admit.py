@@ -26,6 +26,7 @@ _ORDER_FREE = {
     "PercentileCont",
     "PercentileDisc",
     "Median",
+    "SortedList",
 }
 """Aggregates whose value depends on the bag of rows alone; sums and averages depend on their argument's type."""
 
@@ -66,7 +67,7 @@ def reproducible(call: AggregateCall) -> bool:
         # An average of integers sums doubles: exact up to 2^53, which BIGINT values alone can pass.
         return exact and not (call.function == "Average" and call.arguments[0].type == "BIGINT")
     if call.function in _ORDER_FREE:
-        return not any(equal_by_text(each.type) for each in call.arguments) or call.function == "Count"
+        return call.function in {"Count", "SortedList"} or not any(equal_by_text(each.type) for each in call.arguments)
     return False
 
 
