@@ -24,7 +24,11 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     from penstock.settings import Settings
 
     # Thousands of tiny queries: the second compiler and parallel collection cost more than they bring.
-    brisk = {"spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+    brisk = {
+        "spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    }
     settings = Settings(driver_memory="2g", shuffle_partitions=2)
     session = start_session(tmp_path_factory.mktemp("warehouse"), settings, extra=brisk)
     yield session
