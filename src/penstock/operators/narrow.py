@@ -112,9 +112,15 @@ def narrow_each(
             if keys and worth(query, other, attribute):
                 pairs[attribute] = keys[0]
         chosen.append(pairs)
-    keys = sorted({key for pairs in chosen for key in pairs.values()})
-    if not keys:
+    if not any(chosen):
         return ((),) * len(others)
+    # One step is taken anyway, so it may as well bound the inputs for which it would not have been.
+    for other, pairs in zip(others, chosen, strict=True):
+        for attribute in other.by_id if not pairs else ():
+            equals = sorted(equal.of(attribute) & held.keys())
+            if equals and reaches(query, other, attribute):
+                pairs[attribute] = equals[0]
+    keys = sorted({key for pairs in chosen for key in pairs.values()})
     step = collect_keys(
         query, relation, [held[key] for key in keys], [held[key] for key in keys if equal.never_null(key)]
     )
