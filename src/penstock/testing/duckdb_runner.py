@@ -193,7 +193,7 @@ class DuckDBRunner:
         was, self._seen = self._seen, self.visible()
         gained, lost = self._seen - was, was - self._seen
         counted = (inserted, deleted), (gained.total(), lost.total())
-        # Two stored rows that look alike may trade places: that is one row in and one out, of which a reader sees nothing.
+        # Stored rows that look alike may trade places: one row in and one out, of which a reader sees nothing.
         if inserted - deleted != gained.total() - lost.total() or inserted < gained.total():
             raise Difference(f"visible rows (+, −) reported {counted[0]}, really {counted[1]}")
 

@@ -1,7 +1,8 @@
 """The checker behind the interval tests: ours against Spark's own snapshots, bit by bit, as bags.
 
 After every step Spark reads the table itself; that is what the version holds. A scan must be that bag; the changes of
-an interval must be the difference of the bags at its ends, each row once, no weight 0, whatever way it was read.
+an interval must be the difference of the bags at its ends, each row once, no weight 0, whatever way it was read. What
+is read on the driver is held against the same rows.
 """
 
 from __future__ import annotations
@@ -19,13 +20,15 @@ from decimal import Decimal
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 from pyspark.sql import functions as F
 
 from penstock.engine import interval
 from penstock.engine.delta_log import DeltaLog
 from penstock.engine.drift import drift_affects
+from penstock.engine.driver_read import FileColumns, changed_rows, rows_at
 from penstock.engine.interval import ChangeSet, Part, Way, classify
-from penstock.engine.scan import REFRESH_CONF, changes, scan
+from penstock.engine.scan import REFRESH_CONF, changes, fields_of, scan
 from penstock.names import WEIGHT
 
 if TYPE_CHECKING:
@@ -43,6 +46,7 @@ SMALL = {
     "spark.databricks.delta.merge.materializeSource": "none",
 }
 """Settings that only make queries over a handful of rows quicker."""
+CHECKING = SMALL | {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
 WRITING = SMALL | {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
@@ -139,7 +143,7 @@ def travel(spark: SparkSession, log: DeltaLog, which: Iterable[int]) -> Held:
 def check_history(spark: SparkSession, history: History, path: str, held: Held) -> DeltaLog:
     """Every version as a scan, adjacent and longer intervals as changes; returns the log for further questions."""
     log = DeltaLog(path)
-    with session_conf(spark, SMALL | REFRESH_CONF):
+    with session_conf(spark, CHECKING | REFRESH_CONF):
         # Delta's own reader takes its time; that it reads its own versions needs no proof for each.
         some = held if history.fast else dict(list(held.items())[-2:])
         check_scans(spark, log, some)
@@ -148,6 +152,7 @@ def check_history(spark: SparkSession, history: History, path: str, held: Held) 
             with forced(way):
                 found.append(classify(log, min(held), max(held)))
         check_changes(spark, log, found, held)
+        check_driver(spark, log, found, held, history.fast)
     newest = log.snapshot()
     assert newest.fast is history.fast, newest.slow_because
     return log
@@ -191,6 +196,43 @@ def check_changes(spark: SparkSession, log: DeltaLog, found: Sequence[ChangeSet]
             assert want == {}, said
         covered = [(part.before, part.after) for part in one.parts]
         assert all(left[1] <= right[0] for left, right in itertools.pairwise(covered)), said
+
+
+def check_driver(spark: SparkSession, log: DeltaLog, found: Sequence[ChangeSet], held: Held, fast: bool) -> None:
+    """What the driver is ready to read, column by column, is what Spark read."""
+    cache, zone = FileColumns(), str(spark.conf.get("spark.sql.session.timeZone"))
+    compared = 0
+    for version in held:
+        snapshot = log.snapshot(version)
+        fields = fields_of(snapshot.schema, snapshot.schema.names)
+        some = [each for each in fields if rows_at(cache, snapshot, snapshot.files, [each], []) is not None]
+        got = rows_at(cache, snapshot, snapshot.files, some, [])
+        if got is not None:
+            names = [each.name for each in some]
+            assert bag(zoned(got, zone), names) == bag(held[version], names), f"driver's scan of version {version}"
+            compared += 1
+    assert compared or not fast
+    for one in found:
+        names = [name for name in one.end.schema.names if not drift_affects(replace(one.drift, loosened=()), [name])]
+        fields = fields_of(one.end.schema, names)
+        some = [each for each in fields if changed_rows(cache, one, [each]) is not None]
+        got = changed_rows(cache, one, some)
+        if got is not None:
+            names = [each.name for each in some]
+            weights: Counter[tuple[Any, ...]] = Counter()
+            for row in zoned(got, zone):
+                weights[tuple(bits(row[name]) for name in names)] += row[WEIGHT]
+            want = difference(bag(held[one.before], names), bag(held[one.after], names))
+            assert {row: weight for row, weight in weights.items() if weight} == want, f"({one.before}, {one.after}]"
+
+
+def zoned(table: pa.Table, zone: str) -> list[dict[str, Any]]:
+    """Arrow rows with timestamps in the zone in which Spark shows them."""
+    for place, column in enumerate(table.schema):
+        if pa.types.is_timestamp(column.type) and column.type.tz is not None:
+            shown = table.column(place).cast(pa.timestamp("us", zone))
+            table = table.set_column(place, pa.field(column.name, shown.type), shown)
+    return table.to_pylist()  # type: ignore[no-any-return]
 
 
 def collect(frames: Sequence[DataFrame]) -> list[list[dict[str, Any]]]:
