@@ -16,10 +16,11 @@ from penstock.catalog.model import UNSET, RefreshRecord, StreamTableMeta, UnsetT
 from penstock.catalog.sqlite import SqliteCatalog
 from penstock.engine import registry
 from penstock.engine.doctor import CATALOG_FILE
+from penstock.engine.python_query import named_query
 from penstock.engine.result_settings import result_settings
 from penstock.engine.session import check_session, start_session
 from penstock.engine.storage import Storage
-from penstock.errors import StreamTableNotFound, TableExists, WarehouseUnusable
+from penstock.errors import QueryInvalid, StreamTableNotFound, TableExists, WarehouseUnusable
 from penstock.graph.lag import format_lag, parse_target_lag
 from penstock.lang import (
     AlterStreamTable,
@@ -283,8 +284,9 @@ class StreamTables:
     ) -> StreamTableInfo:
         """Define a stream table, and fill it unless `initialize` is False.
 
-        `query` is SQL, a DataFrame, or a function that makes a DataFrame of the session; a DataFrame is written down as
-        SQL. `target_lag` None means DOWNSTREAM. With `or_replace` an unchanged definition keeps its rows.
+        `query` is SQL, a DataFrame, or a function that makes a DataFrame of the session. A DataFrame is written down as
+        SQL; where it has no SQL form, a function that can be imported is called at every refresh, which is then FULL.
+        `target_lag` None means DOWNSTREAM. With `or_replace` an unchanged definition keeps its rows.
         """
         warehouse = self._warehouse
         table = self._name(name)
@@ -315,7 +317,13 @@ class StreamTables:
     def _text_of(self, query: DataFrame | Callable[[SparkSession], DataFrame]) -> str:
         frame = query(self.spark) if callable(query) else query
         settings, database = result_settings(self.spark), registry.current_schema(self.spark)
-        return self._warehouse.fresh_workspace(settings, database).text_of(frame)
+        try:
+            return self._warehouse.fresh_workspace(settings, database).text_of(frame)
+        except QueryInvalid:
+            named = named_query(query) if callable(query) else None
+            if named is None:
+                raise
+            return named
 
     def alter_stream_table(
         self,

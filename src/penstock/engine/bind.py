@@ -38,6 +38,7 @@ from penstock.compile.reasons import REASONS
 from penstock.engine.bind_expression import ExpressionPrinter, RefusedExpression
 from penstock.engine.catalyst import Catalyst, node_kind, unlogged
 from penstock.engine.normalise import normalise
+from penstock.engine.python_query import frame_of
 from penstock.engine.settled_order import BY_PEERS, orderable, settle_order, takes_rows_in_order
 from penstock.engine.settled_sums import settle_sums
 from penstock.engine.spark_message import first_lines
@@ -119,7 +120,7 @@ class SparkAnalyzer:
 
     def _bound(self, query: str) -> BoundQuery:
         try:
-            plan = self._catalyst.analyzed(self._spark.sql(query))
+            plan = self._catalyst.analyzed(frame_of(self._spark, query))
         except ParseException as error:
             raise QueryInvalid(why=first_lines(error), fix="Mend the query.") from error
         except AnalysisException as error:

@@ -17,6 +17,7 @@ from pyspark.sql import functions as F
 from penstock.engine.catalyst import Catalyst, node_kind
 from penstock.engine.delta_log import DeltaLog
 from penstock.engine.pinned_clock import pin_clock
+from penstock.engine.python_query import frame_of
 from penstock.engine.scan import scan
 from penstock.engine.settled_order import settle_order
 from penstock.engine.settled_sums import settle_sums
@@ -29,7 +30,7 @@ Read = Callable[[str, Sequence[str]], DataFrame | None]
 def query_with(spark: SparkSession, query: str, read: Read, moment: datetime | None) -> DataFrame:
     """The query over what `read` returns for each Delta table in it, with the clock at a moment."""
     catalyst = Catalyst(spark)
-    plan = catalyst.analyzed(spark.sql(query))
+    plan = catalyst.analyzed(frame_of(spark, query))
 
     def replaced(node: Any) -> Any:
         if node_kind(node) != "LogicalRelation":

@@ -77,7 +77,7 @@ class Workspace:
         if isinstance(bound.tree, Refused):
             raise QueryInvalid(
                 why=f"the DataFrame cannot be written as SQL: {bound.tree.reason}, {bound.tree.construct}",
-                fix="Write the query as SQL: as text, any query can be a stream table.",
+                fix="Write the query as SQL, or pass a function that can be imported and makes the DataFrame.",
             )
         return query_text(bound)
 

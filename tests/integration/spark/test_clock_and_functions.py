@@ -1,9 +1,12 @@
 """Queries that lean on more than text and tables: the clock, functions of the user's session, DataFrames."""
 
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -96,3 +99,28 @@ def test_a_dataframe_is_written_down_as_sql(ps: "StreamTables") -> None:
     assert sorted(map(tuple, ps.table("dearest").collect())) == sorted(map(tuple, dearest(ps.spark).collect()))
     with pytest.raises(QueryInvalid, match="NON_DETERMINISTIC"):
         ps.create_stream_table("odd", ps.spark.table("items").withColumn("r", F.rand()))
+
+
+def counted_in_python(spark: SparkSession) -> DataFrame:
+    """A DataFrame that has no SQL form."""
+
+    def count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield pa.RecordBatch.from_pydict({"shop": batch.column(0), "more": pc.add(batch.column(1), pa.scalar(1, pa.int32()))})
+
+    return spark.table("items").mapInArrow(count, "shop INT, more INT")
+
+
+def test_a_function_without_sql_form_is_run_in_full(ps: "StreamTables") -> None:
+    ps.sql("CREATE TABLE items (shop INT, price INT); INSERT INTO items VALUES (1, 10), (NULL, 1)")
+    ps.create_stream_table("counted", counted_in_python)
+    ps.sql("INSERT INTO items VALUES (3, 7); DELETE FROM items WHERE shop IS NULL")
+    done = ps.refresh("counted")
+    assert (str(done.action), done.reason_code) == ("FULL", "UNKNOWN_OPERATOR")
+    assert sorted(map(tuple, ps.table("counted").collect())) == [(1, 11), (3, 8)]
+    assert str(ps.refresh("counted").action) == "NO_DATA"
+    assert ps.audit("counted").exact
+    with pytest.raises(QueryInvalid, match="cannot be imported"):
+        ps.sql("CREATE STREAM TABLE lost AS SELECT * FROM python('no_such_module:function')")
+    with pytest.raises(QueryInvalid, match="can be imported"):
+        ps.create_stream_table("local", lambda spark: counted_in_python(spark))

@@ -1,0 +1,56 @@
+"""A query written in Python: `SELECT * FROM python('module:function')`.
+
+The function takes the session and returns a DataFrame. It is called anew whenever the query is analysed, and the tables
+in the DataFrame's plan are pinned like those of SQL, so a plan that has no SQL form can still be run in full. The
+definition holds the function's name, not its code: every process that refreshes must be able to import it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from penstock.errors import QueryInvalid
+
+_FORM = re.compile(r"\s*SELECT\s+\*\s+FROM\s+python\s*\(\s*'([\w.]+):([\w.]+)'\s*\)\s*;?\s*", re.IGNORECASE)
+
+
+def frame_of(spark: SparkSession, query: str) -> DataFrame:
+    """The query as a DataFrame, analysed and not run."""
+    named = _FORM.fullmatch(query)
+    if named is None:
+        return spark.sql(query)
+    found = _imported(named[1], named[2])(spark)
+    if not isinstance(found, DataFrame):
+        raise QueryInvalid(
+            why=f"{named[1]}:{named[2]} returned {type(found).__name__}, not a DataFrame",
+            fix="Return a DataFrame of the session that is passed in.",
+        )
+    return found
+
+
+def named_query(function: Callable[..., Any]) -> str | None:
+    """The query that calls a function by its name; None if another process could not find it by that."""
+    module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", "<")
+    if not module or module == "__main__" or "<" in name:
+        return None
+    return f"SELECT * FROM python('{module}:{name}')"
+
+
+def _imported(module: str, name: str) -> Callable[[SparkSession], Any]:
+    try:
+        found: Any = import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError) as error:
+        raise QueryInvalid(
+            why=f"the function {module}:{name} cannot be imported: {error}",
+            fix="Put it into a module on the path of every process that refreshes.",
+        ) from error
+    if not callable(found):
+        raise QueryInvalid(why=f"{module}:{name} is not a function", fix="Name a function of the session.")
+    return found  # type: ignore[no-any-return]
