@@ -123,6 +123,11 @@ CASES: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
                 "SELECT t.total, r.amount FROM (SELECT region, sum(weight) AS total FROM orders GROUP BY region) t "
                 "JOIN refunds r ON t.region = r.region",
             ),
+            (
+                "`first` below a join",
+                "SELECT t.f, r.amount FROM (SELECT region, first(id) AS f FROM orders GROUP BY region) t "
+                "JOIN refunds r ON t.region = r.region",
+            ),
         ),
     ),
     (
@@ -227,6 +232,10 @@ CASES: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             (
                 "sum of doubles over a whole partition",
                 "SELECT id, sum(weight) OVER (PARTITION BY region) AS s FROM orders",
+            ),
+            (
+                "sum of doubles over a `RANGE` frame",
+                "SELECT id, sum(weight) OVER (PARTITION BY region ORDER BY placed_on) AS s FROM orders",
             ),
             ("`ORDER BY … LIMIT`", "SELECT id, amount FROM orders ORDER BY amount DESC LIMIT 10"),
             ("`ORDER BY … LIMIT … OFFSET`", "SELECT id FROM orders ORDER BY amount LIMIT 10 OFFSET 5"),

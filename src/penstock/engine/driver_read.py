@@ -51,6 +51,9 @@ READ_ROWS = 2_000_000
 READ_BYTES = 128 * 1024 * 1024
 """And of up to so many bytes."""
 
+READ_FILES = 512
+"""And so many files at most, since they are opened one after the other."""
+
 LOCAL_ROWS = 20_000
 """So many rows at most become a local relation."""
 
@@ -189,9 +192,9 @@ def changed_rows(
 
 
 def _small(files: Sequence[DataFile]) -> bool:
-    if any(file.deletion_vector is not None for file in files) or sum(file.size for file in files) > READ_BYTES:
+    if any(file.deletion_vector is not None for file in files) or len(files) > READ_FILES:
         return False
-    return sum(file.rows or 0 for file in files) <= READ_ROWS
+    return sum(file.size for file in files) <= READ_BYTES and sum(file.rows or 0 for file in files) <= READ_ROWS
 
 
 def _together(

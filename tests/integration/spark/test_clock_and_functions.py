@@ -106,7 +106,8 @@ def counted_in_python(spark: SparkSession) -> DataFrame:
 
     def count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            yield pa.RecordBatch.from_pydict({"shop": batch.column(0), "more": pc.add(batch.column(1), pa.scalar(1, pa.int32()))})
+            more = pc.add(batch.column(1), pa.scalar(1, pa.int32()))
+            yield pa.RecordBatch.from_pydict({"shop": batch.column(0), "more": more})
 
     return spark.table("items").mapInArrow(count, "shop INT, more INT")
 
