@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -15,6 +16,7 @@ def history(
     ctx: typer.Context,
     name: OptionalName = None,
     limit: Annotated[int, typer.Option("-n", "--limit", min=1, help="Show at most this many.")] = 20,
+    timings: Annotated[bool, typer.Option("--timings", help="Show where the time went, stage by stage.")] = False,
     warehouse: Warehouse = HERE,
     as_json: AsJson = False,
 ) -> None:
@@ -24,6 +26,7 @@ def history(
     Examples:
       penstock history
       penstock history revenue -n 5
+      penstock history revenue --timings
     """
     with opened(ctx, warehouse, as_json, "reading the catalog…") as desk:
         records = desk.tables.history(name, max_rows=limit)
@@ -35,6 +38,10 @@ def history(
             return
         from penstock.cli.tables import table
 
+        if timings:
+            desk.print(table(*_timings(records)))
+            desk.print("stages in milliseconds")
+            return
         titles = ["started (UTC)", "name", "action", "+", "−", "read", "took", "reason"]
         manners = ["keep", "", "keep", "right", "right", "right", "right", ""]
         lines = [
@@ -51,6 +58,24 @@ def history(
             for it in records
         ]
         desk.print(table(list(zip(titles, manners, strict=True)), lines))
+
+
+def _timings(records: Sequence[Any]) -> tuple[list[tuple[str, str]], list[tuple[Any, ...]]]:
+    """Milliseconds per stage; a stage that nobody went through has no column."""
+    # Who went through most stages shows their order best.
+    by_length = sorted(records, key=lambda it: -len(it.timings))
+    stages = list(dict.fromkeys(stage for it in by_length for stage in it.timings))
+    lines = [
+        (
+            f"{it.started_at:%m-%d %H:%M:%S}",
+            str(it.name),
+            str(it.action),
+            *("" if stage not in it.timings else f"{it.timings[stage] * 1000:.0f}" for stage in stages),
+        )
+        for it in records
+    ]
+    columns = [("started", "keep"), ("name", ""), ("action", ""), *((stage, "right") for stage in stages)]
+    return columns, lines
 
 
 def _action(record: Any) -> Any:

@@ -1,13 +1,15 @@
 """Running a delta program: leaves bound to pinned reads, statements run in order, rows collected.
 
-A program's leaves become temporary views of a session of its own. Rows of a small step come to the driver as Arrow and
+A program's leaves become temporary views of a session of its own; small ones are read on the driver (`driver_read`) and
+enter as local relations. Rows of a small step come to the driver as Arrow and
 go back in as a local relation, whose true size Spark knows; rows of a large one stay in Spark, cached until the end.
 Every read is noted with the rows that the log counts in its files, so that a refresh can say what it cost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -29,6 +31,13 @@ from penstock.operators.source import Source
 
 UNBOUNDED = 5_000
 """A table of fewer rows is read on the driver whole."""
+
+Timed = Callable[[str], AbstractContextManager[None]]
+
+
+def untimed(stage: str) -> AbstractContextManager[None]:
+    """Time nothing."""
+    return nullcontext()
 
 
 @dataclass(frozen=True)
@@ -101,6 +110,8 @@ class Program:
     partitions: str = "4"
     """Shuffle partitions of work that is not small."""
     columns: FileColumns = field(default_factory=FileColumns)
+    timed: Timed = untimed
+    """Told what is being done: binding and reading leaves, analysing a statement, running it."""
     reads: list[Read] = field(default_factory=list)
     results: dict[str, Rows] = field(default_factory=dict)
     _local: dict[str, DataFrame] = field(default_factory=dict)
@@ -111,12 +122,13 @@ class Program:
         """Run a statement and keep its rows under the step's name."""
         self._tune()
         frame = self.frame(step)
-        if self.on_driver:
-            rows = Rows(frame.schema, frame.toArrow())
-        else:
-            cached = frame.persist()
-            cached.count()
-            rows = Rows(frame.schema, cached)
+        with self.timed("run"):
+            if self.on_driver:
+                rows = Rows(frame.schema, frame.toArrow())
+            else:
+                cached = frame.persist()
+                cached.count()
+                rows = Rows(frame.schema, cached)
         self.results[step.name] = rows
         return rows
 
@@ -127,9 +139,11 @@ class Program:
 
     def frame(self, step: Step) -> DataFrame:
         """The statement as a DataFrame over bound leaves, not run yet."""
-        for leaf in step.leaves:
-            self._bind(leaf, step.name).createOrReplaceTempView(leaf.name)
-        return self.spark.sql(step.sql)
+        with self.timed("read"):
+            for leaf in step.leaves:
+                self._bind(leaf, step.name).createOrReplaceTempView(leaf.name)
+        with self.timed("analyse"):
+            return self.spark.sql(step.sql)
 
     def keep(self, name: str, rows: Rows) -> None:
         """Offer rows under a leaf's name."""

@@ -9,7 +9,6 @@ table, so that they see only what changed; without readers it writes the table a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 
 from penstock.catalog.model import Action, StreamTableMeta
@@ -31,7 +30,7 @@ from penstock.engine.definition import Definition, text_hash
 from penstock.engine.delta_log import Snapshot
 from penstock.engine.interval import ChangeSet
 from penstock.engine.pinned_query import folder
-from penstock.engine.program import Program, Read, Rows, rows_of
+from penstock.engine.program import Program, Read, Rows, Timed, rows_of, untimed
 from penstock.engine.pruning import LargeSources
 from penstock.engine.running import data_errors
 from penstock.engine.schema_text import schema_json
@@ -46,7 +45,6 @@ from penstock.settings import Settings
 SMALL_SOURCES = 64 * 1024 * 1024
 """Up to this many bytes of sources, a full result is brought to the driver and committed from there."""
 
-Timed = Callable[[str], AbstractContextManager[None]]
 Tell = Callable[[str, int], None]
 
 
@@ -73,7 +71,7 @@ class Work:
         """The stream table's name."""
         return str(self.meta.name)
 
-    def program(self, on_driver: bool) -> Program:
+    def program(self, on_driver: bool, timed: Timed = untimed) -> Program:
         """A program over this work's interval."""
         workspace = self.workspace
         return Program(
@@ -85,6 +83,7 @@ class Work:
             on_driver=on_driver,
             partitions=str(self.settings.shuffle_partitions),
             columns=workspace.logs.columns,
+            timed=timed,
             reads=self.reads,
         )
 
@@ -160,9 +159,10 @@ def _delta(work: Work, decision: Decision, timed: Timed, netted: bool) -> Comput
     query = DeltaQuery(
         moved=moved, clock=work.clock_moved, netted=netted, prunable=work.large if on_driver else frozenset()
     )
-    last = work.plan.store.change(query)
-    program = work.program(on_driver)
-    with timed("compute"), data_errors(work.name):
+    with timed("write delta"):
+        last = work.plan.store.change(query)
+    program = work.program(on_driver, timed)
+    with data_errors(work.name):
         for step in query.steps:
             program.run(step)
         rows = program.run(last)

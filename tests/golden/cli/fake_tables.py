@@ -232,11 +232,13 @@ class FakeTables:
         return [
             record(4, Action.INCREMENTAL, RefreshStatus.RUNNING, None),
             record(
-                3, Action.INCREMENTAL, RefreshStatus.COMPLETED, 0.21, rows_inserted=12, rows_deleted=3, rows_read=88
+                3, Action.INCREMENTAL, RefreshStatus.COMPLETED, 0.21, rows_inserted=12, rows_deleted=3, rows_read=88,
+                timings={"pin": 0.004, "classify": 0.006, "read": 0.03, "run": 0.12, "commit": 0.05},
             ),
             record(2, Action.FULL, RefreshStatus.FAILED, 95, error_message="[QUERY_FAILED] division by zero in row 7"),
-            record(1, Action.REINITIALIZE, RefreshStatus.COMPLETED, 4, rows_inserted=1000, reason="initial fill"),
-        ][:max_rows]
+            record(1, Action.REINITIALIZE, RefreshStatus.COMPLETED, 4, rows_inserted=1000, reason="initial fill",
+                   timings={"pin": 0.004, "compute": 3.1, "commit": 0.9}),
+        ][:max_rows]  # fmt: skip
 
     def _graph(self) -> Graph:
         return Graph()
