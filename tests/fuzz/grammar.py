@@ -518,11 +518,13 @@ class Writer:
     def window(self, depth: int) -> tuple[Part, Columns]:
         source, columns = self.source(depth)
         items = [self.expression(columns, 1) for _ in range(self.random.randint(1, 2))]
-        calls = [self.over(columns) for _ in range(self.random.choices([1, 2], [70, 30])[0])]
+        calls = [self.over(columns)]
+        if self.chance(0.3):
+            calls.append(self.over(columns, peers=_takes_rows(calls)))
         where = self.where(columns)
         body: list[Piece] = ["SELECT ", _items([*items, *calls]), " FROM ", source, where]
         if self.chance(0.2):
-            call, _ = self.over(columns, numbering=True)
+            call, _ = self.over(columns, numbering=True, peers=_takes_rows(calls))
             body.append(optional(" QUALIFY ", call, f" {self.pick(['=', '<=', '>'])} {self.random.randint(1, 2)}"))
         inner, outputs = part("query", *body), _outputs([*items, *calls])
         if self.chance(0.25):
@@ -536,8 +538,12 @@ class Writer:
                 ), outputs
         return inner, outputs
 
-    def over(self, columns: Columns, numbering: bool = False) -> tuple[Part, str]:
-        """A window function. By all columns, rows that tie are equal rows."""
+    def over(self, columns: Columns, numbering: bool = False, peers: bool = False) -> tuple[Part, str]:
+        """A window function. By all columns, rows that tie are equal rows.
+
+        One function that tells equal rows apart is enough: which of them a second one takes first is anybody's guess.
+        So beside such a function there are only those that take `peers` together.
+        """
         ways = [f"{column.text}{self.pick(['', ' DESC', ' NULLS LAST', ' DESC NULLS FIRST'])}" for column in columns]
         self.random.shuffle(ways)
         total = ", ".join(ways)
@@ -548,13 +554,20 @@ class Writer:
             one = self.key(columns)[0].text if self.chance(0.8) else self.typed("INT", columns, 0).text
             partition = optional(f"PARTITION BY {one} ")
         number = [column.text for column in columns if column.type in {"INT", "BIGINT"}] or ["1"]
-        shape = "number" if numbering else self.weighted(number=3, rank=3, shift=3, total=4, value=2, rows=3, span=2)
+        if peers:
+            shape = "rank" if numbering else self.weighted(rank=3, total=4, span=2)
+        else:
+            shape = (
+                "number" if numbering else self.weighted(number=3, rank=3, shift=3, total=4, value=2, rows=3, span=2)
+            )
         if shape == "number":
             call = self.pick(["row_number()", "row_number()", "ntile(3)"])
             return part("over", f"{call} OVER (", partition, f"ORDER BY {total})"), "INT"
         if shape == "rank":
             call, kind = self.pick(
-                [("rank()", "INT"), ("dense_rank()", "INT"), ("percent_rank()", "RATIO"), ("cume_dist()", "RATIO")]
+                [("rank()", "INT"), ("dense_rank()", "INT"), ("percent_rank()", "RATIO"), ("cume_dist()", "RATIO")][
+                    : 2 if numbering else 4
+                ]
             )
             return part("over", f"{call} OVER (", partition, f"ORDER BY {loose})"), kind
         value, kind = self.key(columns)
@@ -682,6 +695,12 @@ def _where(conditions: list[Part]) -> Part | str:
 
 def _items(items: list[tuple[Part, str]]) -> Part:
     return listed(", ", [part("item of select", text, f" AS c{place}") for place, (text, _) in enumerate(items)])
+
+
+def _takes_rows(calls: list[tuple[Part, str]]) -> bool:
+    """True if one of these window functions tells equal rows apart."""
+    marks = ("row_number(", "ntile(", "lag(", "lead(", "_value(", " ROWS ")
+    return any(mark in call.text for call, _ in calls for mark in marks)
 
 
 def _outputs(items: list[tuple[Part, str]]) -> Columns:
