@@ -106,7 +106,7 @@ class FirstGroupsStore(GroupStore):
         stored = stored_leaf(query, self)
         shown, op, plus, minus = map(quote, (SHOWN, OP, PLUS, MINUS))
         listed = self._list()
-        match = " AND ".join(f"(s.{quote(name)} <=> c.{quote(name)})" for name in self.key) if self.key else "TRUE"
+        match = " AND ".join(f"(s.{quote(name)} <=> c.{quote(name)})" for name, _ in self._keys)
         rest = query.relation(
             "rest",
             f"SELECT {listed}, FALSE AS {_TOUCHED}, {shown} AS `__ps_was`, {shown} AS `__ps_steady` "

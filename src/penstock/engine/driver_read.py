@@ -43,6 +43,7 @@ from penstock.engine.delta_log import DataFile, Snapshot
 from penstock.engine.interval import ChangeSet, Kind, Way
 from penstock.engine.log_storage import local_path
 from penstock.engine.pruning import prunable
+from penstock.engine.scan import CHANGE_SIGNS, CHANGE_TYPE, SIGN
 from penstock.names import WEIGHT
 
 READ_ROWS = 2_000_000
@@ -60,9 +61,6 @@ LOCAL_ROWS = 20_000
 HELD_BYTES = 512 * 1024 * 1024
 """Columns kept for the next reader."""
 
-_SIGN = "__ps_sign"
-_CHANGE_TYPE = "_change_type"
-_SIGNS = {"insert": 1, "update_postimage": 1, "delete": -1, "update_preimage": -1}
 _OLD_CALENDARS = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
 _MODERN = date(1900, 1, 1)
 _PLAIN: Mapping[type[DataType], pa.DataType] = {
@@ -172,19 +170,19 @@ def changed_rows(
     asked = [*fields, *extra]
     signed = [(file, sign) for part in parts for files, sign in ((part.plus, 1), (part.minus, -1)) for file in files]
     plain = _together(columns, signed, asked, end.schema, end)
-    kind = StructField(_CHANGE_TYPE, StringType())
+    kind = StructField(CHANGE_TYPE, StringType())
     schema = StructType([*end.schema.fields, kind])
     told = _together(columns, [(file, 1) for part in parts for file in part.cdc], [*asked, kind], schema, end)
     if plain is None or told is None:
         return None
-    signs = [_SIGNS.get(each) for each in told.column(_CHANGE_TYPE).to_pylist()]
+    signs = [CHANGE_SIGNS.get(each) for each in told.column(CHANGE_TYPE).to_pylist()]
     if None in signs:
         return None
-    told = told.drop_columns([_CHANGE_TYPE, _SIGN]).append_column(_SIGN, pa.array(signs, pa.int64()))
+    told = told.drop_columns([CHANGE_TYPE, SIGN]).append_column(SIGN, pa.array(signs, pa.int64()))
     rows = pa.concat_tables([plain, told])
     if shown is not None:
         rows = rows.filter(rows.column(shown))
-    weights = rows.column(_SIGN)
+    weights = rows.column(SIGN)
     if weight is not None:
         weights = pc.multiply(weights, rows.column(weight))
     rows = rows.select([field.name for field in fields]).append_column(WEIGHT, weights)
@@ -212,7 +210,7 @@ def _together(
     named = [StructField(known[field.name.lower()].name, field.dataType) for field in fields]
     partitions = {name.lower(): name for name in table.partition_columns}
     stored = [field for field in named if field.name.lower() not in partitions]
-    target = pa.schema([*zip([field.name for field in fields], kinds, strict=True), (_SIGN, pa.int64())])
+    target = pa.schema([*zip([field.name for field in fields], kinds, strict=True), (SIGN, pa.int64())])
     tables = []
     for file, sign in signed:
         read = columns.of(file, stored)

@@ -1,9 +1,9 @@
 """Running a delta program: leaves bound to pinned reads, statements run in order, rows collected.
 
 A program's leaves become temporary views of a session of its own; small ones are read on the driver (`driver_read`) and
-enter as local relations. Rows of a small step come to the driver as Arrow and
-go back in as a local relation, whose true size Spark knows; rows of a large one stay in Spark, cached until the end.
-Every read is noted with the rows that the log counts in its files, so that a refresh can say what it cost.
+enter as local relations. Rows of a small step come to the driver as Arrow and go back in as a local relation, whose
+true size Spark knows; rows of a large one stay in Spark, cached until the end. Every read is noted with the rows that
+the log counts in its files, so that a refresh can say what it cost.
 """
 
 from __future__ import annotations

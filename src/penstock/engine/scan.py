@@ -60,12 +60,12 @@ LITERAL_READS = 2
 Measured with 2 / 10 / 60 combinations: one by one 0.2 / 0.7 / 4.3 s, by lookup 0.3 / 0.3 / 0.5 s.
 """
 
-_SIGN = "__ps_sign"
+SIGN = "__ps_sign"
 _FILE = "__ps_file"
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9._-]+")
-_CHANGE_TYPE = "_change_type"
-_ADDED = ("insert", "update_postimage")
-_REMOVED = ("delete", "update_preimage")
+CHANGE_TYPE = "_change_type"
+CHANGE_SIGNS = {"insert": 1, "update_postimage": 1, "delete": -1, "update_preimage": -1}
+"""What a row of a change file does to the table."""
 
 _LOST = re.compile(
     r"FileNotFoundException|FILE_NOT_EXIST|PATH_NOT_FOUND|DELTA_FILE_NOT_FOUND|NoSuchKey|BlobNotFound"
@@ -86,7 +86,7 @@ def scan(spark: SparkSession, snapshot: Snapshot, columns: Sequence[str], bounds
     else:
         files = prune(snapshot.files, bounds, snapshot.schema)
         frames = _pinned(spark, [(file, 1) for file in files], fields, snapshot.schema, snapshot.partition_columns)
-        frame = _union(spark, fields, [each.drop(_SIGN) for each in frames])
+        frame = _union(spark, fields, [each.drop(SIGN) for each in frames])
     return frame.where(within) if within else frame
 
 
@@ -109,10 +109,10 @@ def changes(
     check_columns(log, change_set, used)
     fields = fields_of(change_set.end.schema, used)
     frames = [frame for part in change_set.parts for frame in _part(spark, change_set, part, fields)]
-    signed = _union(spark, [*fields, StructField(_SIGN, LongType())], frames)
+    signed = _union(spark, [*fields, StructField(SIGN, LongType())], frames)
     if where is not None:
         signed = signed.where(where)
-    weight = F.col(_SIGN)
+    weight = F.col(SIGN)
     if weight_column is not None:
         weight = weight * F.col(quote(weight_column)).cast("bigint")
     wanted = fields_of(change_set.end.schema, columns)
@@ -205,7 +205,7 @@ def _part(spark: SparkSession, change_set: ChangeSet, part: Part, fields: Sequen
         case Way.SNAPSHOTS:
             return _both_ends(spark, change_set, fields)
     end = change_set.end
-    kind = StructField(_CHANGE_TYPE, StringType())
+    kind = StructField(CHANGE_TYPE, StringType())
     told = _pinned(
         spark,
         [(file, 1) for file in part.cdc],
@@ -233,13 +233,13 @@ def _whole_files(
 
 
 def _with_sign(frame: DataFrame, fields: Sequence[StructField]) -> DataFrame:
-    kind = F.col(_CHANGE_TYPE)
+    kind = F.col(CHANGE_TYPE)
     sign = (
-        F.when(kind.isin(*_ADDED), F.lit(1))
-        .when(kind.isin(*_REMOVED), F.lit(-1))
+        F.when(kind.isin(*(name for name, sign in CHANGE_SIGNS.items() if sign > 0)), F.lit(1))
+        .when(kind.isin(*(name for name, sign in CHANGE_SIGNS.items() if sign < 0)), F.lit(-1))
         .otherwise(F.raise_error(F.concat(F.lit("unknown change type "), F.coalesce(kind, F.lit("NULL")))))
     )
-    return frame.select(*(F.col(quote(field.name)) for field in fields), sign.cast("bigint").alias(_SIGN))
+    return frame.select(*(F.col(quote(field.name)) for field in fields), sign.cast("bigint").alias(SIGN))
 
 
 def _feed(spark: SparkSession, change_set: ChangeSet, part: Part, fields: Sequence[StructField]) -> DataFrame:
@@ -260,14 +260,14 @@ def _feed(spark: SparkSession, change_set: ChangeSet, part: Part, fields: Sequen
     found = jvm.org.apache.spark.sql.delta.commands.cdc.CDCReader.changesToBatchDF(
         log, part.before + 1, part.after, spark._jsparkSession, none(), known, not change_set.feed_on, known
     )
-    return _with_sign(_exactly(Frame(found, spark), fields, _CHANGE_TYPE), fields)
+    return _with_sign(_exactly(Frame(found, spark), fields, CHANGE_TYPE), fields)
 
 
 def _both_ends(spark: SparkSession, change_set: ChangeSet, fields: Sequence[StructField]) -> list[DataFrame]:
     frames = []
     for side, sign in ((change_set.start, -1), (change_set.end, 1)):
         frame = _at_version(spark, side.root, side.version, fields)
-        frames.append(frame.withColumn(_SIGN, F.lit(sign).cast("bigint")))
+        frames.append(frame.withColumn(SIGN, F.lit(sign).cast("bigint")))
     return frames
 
 
@@ -314,7 +314,7 @@ def _pinned(
         literals = {name: F.lit(value or None) for name, value in zip(lowered, values, strict=True)}
         frame = _parquet(spark, files, fields, schema, lowered)
         chosen = [_column(field, schema, literals) for field in fields]
-        frames.append(frame.select(*chosen, F.lit(sign).cast("bigint").alias(_SIGN)))
+        frames.append(frame.select(*chosen, F.lit(sign).cast("bigint").alias(SIGN)))
     return frames
 
 
@@ -336,7 +336,7 @@ def _looked_up(
     table = pa.table(
         {
             _FILE: pa.array([_file_name(file) for file in files], pa.string()),
-            _SIGN: pa.array([sign for _, sign in signed], pa.int64()),
+            SIGN: pa.array([sign for _, sign in signed], pa.int64()),
             **{
                 column: pa.array([file.partition.get(asked[name]) or None for file in files], pa.string())
                 for column, name in held.items()
@@ -350,8 +350,8 @@ def _looked_up(
     # The lookup covers every file that is read; should it ever not, fail rather than make up NULLs.
     lost = F.raise_error(F.concat(F.lit("no log entry for data file "), F.col("__ps_from")))
     values = {name: F.when(F.col(_FILE).isNull(), lost).otherwise(F.col(column)) for column, name in held.items()}
-    sign = F.when(F.col(_FILE).isNull(), lost).otherwise(F.col(_SIGN))
-    return joined.select(*(_column(field, schema, values) for field in fields), sign.cast("bigint").alias(_SIGN))
+    sign = F.when(F.col(_FILE).isNull(), lost).otherwise(F.col(SIGN))
+    return joined.select(*(_column(field, schema, values) for field in fields), sign.cast("bigint").alias(SIGN))
 
 
 def _parquet(

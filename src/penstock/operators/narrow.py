@@ -9,7 +9,7 @@ costs a Spark job, so it is taken only where a range arrives at a column by whic
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from penstock.names import quote
 from penstock.operators.delta_query import DeltaQuery, Moment
@@ -104,22 +104,19 @@ def narrow_each(
         return ((),) * len(others)
     held = {column.id: column for column in columns}
     equal = Equalities(conditions, [*columns, *(column for other in others for column in other.columns)])
-    chosen: list[dict[int, int]] = []
-    for other in others:
-        pairs = {}
-        for attribute in other.by_id:
-            keys = sorted(equal.of(attribute) & held.keys())
-            if keys and worth(query, other, attribute):
-                pairs[attribute] = keys[0]
-        chosen.append(pairs)
+
+    def pairs_of(other: Operator, counts: Callable[[DeltaQuery, Operator, int], object]) -> dict[int, int]:
+        return {
+            attribute: equals[0]
+            for attribute in other.by_id
+            if (equals := sorted(equal.of(attribute) & held.keys())) and counts(query, other, attribute)
+        }
+
+    chosen = [pairs_of(other, worth) for other in others]
     if not any(chosen):
         return ((),) * len(others)
     # One step is taken anyway, so it may as well bound the inputs for which it would not have been.
-    for other, pairs in zip(others, chosen, strict=True):
-        for attribute in other.by_id if not pairs else ():
-            equals = sorted(equal.of(attribute) & held.keys())
-            if equals and reaches(query, other, attribute):
-                pairs[attribute] = equals[0]
+    chosen = [pairs or pairs_of(other, reaches) for other, pairs in zip(others, chosen, strict=True)]
     keys = sorted({key for pairs in chosen for key in pairs.values()})
     step = collect_keys(
         query, relation, [held[key] for key in keys], [held[key] for key in keys if equal.never_null(key)]
