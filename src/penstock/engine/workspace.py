@@ -134,15 +134,16 @@ class Workspace:
         stored.createOrReplaceTempView("__ps_shown_storage")
         return self.session.sql(view_query(definition, "`__ps_shown_storage`"))
 
-    def stored_rows(self, path: str, version: int, definition: Definition) -> int:
-        """How many rows a user sees in the storage at a version."""
-        extra = tuple(
-            name for name, there in ((WEIGHT, definition.weighted), (SHOWN, definition.has_hidden_rows)) if there
-        )
-        frame = scan(self.session, self.logs.at(path).snapshot(version), extra or (definition.columns[0][1],))
-        if definition.has_hidden_rows:
+    def stored_rows(self, path: str, version: int) -> int:
+        """How many rows a user sees in the storage at a version, whatever definition they were stored under."""
+        snapshot = self.logs.at(path).snapshot(version)
+        marks = [name for name in (WEIGHT, SHOWN) if name in snapshot.schema.names]
+        if not marks and snapshot.rows is not None:
+            return snapshot.rows
+        frame = scan(self.session, snapshot, marks or snapshot.schema.names[:1])
+        if SHOWN in marks:
             frame = frame.where(F.col(quote(SHOWN)))
-        total = frame.agg(F.sum(quote(WEIGHT)) if definition.weighted else F.count(F.lit(1))).first()
+        total = frame.agg(F.sum(quote(WEIGHT)) if WEIGHT in marks else F.count(F.lit(1))).first()
         return int(total[0] or 0) if total is not None else 0
 
     def _pinned(self, versions: Mapping[str, int]) -> dict[str, tuple[DeltaLog, int]]:

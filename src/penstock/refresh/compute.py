@@ -305,7 +305,7 @@ def _overwrite(work: Work, decision: Decision, timed: Timed, tell: Tell) -> Comp
         inserted = count_visible(program.spark, rows, store)
         deleted = 0
         if work.pin.record is not None:
-            deleted = work.workspace.stored_rows(work.storage.path, work.pin.version, work.definition)
+            deleted = work.workspace.stored_rows(work.storage.path, work.pin.version)
     redefined = _redefined(work)
     schema = schema_json(program.spark, store.columns)
     ready = Change("overwrite", rows.held)
