@@ -124,6 +124,12 @@ class Settings:
         200_000, _Range(0, 100_000_000), "Largest delta, in rows, that auto gives to delta-rs."
     )
 
+    probe_percent: int = _setting(
+        2,
+        _Range(0, 100),
+        "Share of refresh time that mode AUTO may spend on trying the mode that it holds for the slower one.",
+    )
+
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
             _check(field, getattr(self, field.name))

@@ -55,6 +55,10 @@ class CatalogReader(ABC):
         """The newest refreshes first, of one stream table or of all."""
 
     @abstractmethod
+    def effective_runs(self, stream_table_id: int, max_rows: int) -> list[RefreshRecord]:
+        """The newest completed refreshes of one stream table that computed something, newest first."""
+
+    @abstractmethod
     def get_refresh(self, refresh_id: str) -> RefreshRecord | None:
         """One line of history, or None."""
 

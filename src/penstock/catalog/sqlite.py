@@ -213,6 +213,15 @@ class SqliteCatalog(CatalogWriter):
             ).fetchall()
         return self._as(rows.read_refresh, found)
 
+    def effective_runs(self, stream_table_id: int, max_rows: int) -> list[RefreshRecord]:
+        with self._read() as db:
+            found = db.execute(
+                "SELECT * FROM refresh_history WHERE stream_table_id = ? AND status = 'COMPLETED' "
+                "AND action IN ('INCREMENTAL', 'FULL', 'REINITIALIZE') ORDER BY sequence DESC LIMIT ?",
+                (stream_table_id, max_rows),
+            ).fetchall()
+        return self._as(rows.read_refresh, found)
+
     def get_refresh(self, refresh_id: str) -> RefreshRecord | None:
         with self._read() as db:
             found = db.execute("SELECT * FROM refresh_history WHERE refresh_id = ?", (refresh_id,)).fetchall()

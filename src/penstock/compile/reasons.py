@@ -23,6 +23,8 @@ REASONS: dict[str, str] = {
     "ROUND_TRIP": "Spark does not read an expression back as it wrote it",
     "NORMAL_FORM": "one of Spark's rules fails on the query, which it applies before delta rules can be found",
     "UNKNOWN_OPERATOR": "an operator that this version does not know",
+    "CHEAPER": "mode AUTO: recomputing was estimated to take less time than applying the changes",
+    "PROBE": "mode AUTO: the mode that was estimated to be slower was tried, to know what it takes now",
     "FIRST_FILL": "the stream table had no rows yet",
     "DEFINITION_CHANGED": "the definition changed since the last refresh",
     "SOURCE_CHANGED": "a source changed its columns or was recreated",

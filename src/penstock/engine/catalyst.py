@@ -79,11 +79,23 @@ class Catalyst:
 
     def is_a(self, node: Any, trait: str) -> bool:
         """True if the node is an instance of a class or trait: a full name, or one of Catalyst's expressions."""
+        return bool(self._class(trait).isInstance(node))
+
+    def _class(self, trait: str) -> Any:
         if trait not in self._classes:
             loader = self.jvm.java.lang.Thread.currentThread().getContextClassLoader()
             name = trait if "." in trait else f"org.apache.spark.sql.catalyst.expressions.{trait}"
             self._classes[trait] = self.jvm.java.lang.Class.forName(name, True, loader)
-        return bool(self._classes[trait].isInstance(node))
+        return self._classes[trait]
+
+    def class_tag(self, name: str) -> Any:
+        """What Scala needs to know of a class to hold many of it."""
+        return self.module(self.jvm.scala.reflect, "ClassTag").apply(self._class(name))
+
+    def attributes(self, schema_json: str) -> Any:
+        """Fresh attributes for a schema."""
+        types = self.jvm.org.apache.spark.sql
+        return types.catalyst.types.DataTypeUtils.toAttributes(types.types.DataType.fromJson(schema_json))
 
     def analyzed(self, frame: DataFrame) -> Any:
         """The analysed plan of a DataFrame."""
@@ -107,22 +119,23 @@ class Catalyst:
 
     def optimizer_rule(self, name: str) -> Any:
         """One of Spark's optimizer rules, an object with `apply`."""
-        return self._module(self.jvm.org.apache.spark.sql.catalyst.optimizer, name)
+        return self.module(self.jvm.org.apache.spark.sql.catalyst.optimizer, name)
 
     def analysis_rule(self, name: str) -> Any:
         """One of Spark's analysis rules."""
-        return self._module(self.jvm.org.apache.spark.sql.catalyst.analysis, name)
+        return self.module(self.jvm.org.apache.spark.sql.catalyst.analysis, name)
 
     def join_type(self, name: str) -> Any:
         """A join type such as LeftOuter."""
-        return self._module(self.jvm.org.apache.spark.sql.catalyst.plans, name)
+        return self.module(self.jvm.org.apache.spark.sql.catalyst.plans, name)
 
     def no_join_hint(self) -> Any:
         """What a join without hints carries."""
-        return self._module(self.logical, "JoinHint").NONE()
+        return self.module(self.logical, "JoinHint").NONE()
 
     @staticmethod
-    def _module(package: Any, name: str) -> Any:
+    def module(package: Any, name: str) -> Any:
+        """A Scala object."""
         return getattr(package, f"{name}$").__getattr__("MODULE$")
 
     def some(self, value: Any) -> Any:
@@ -159,8 +172,8 @@ class Catalyst:
         """`expression ASC NULLS FIRST`."""
         return self.expressions.SortOrder(
             expression,
-            self._module(self.expressions, "Ascending"),
-            self._module(self.expressions, "NullsFirst"),
+            self.module(self.expressions, "Ascending"),
+            self.module(self.expressions, "NullsFirst"),
             self.seq([]),
         )
 
@@ -177,7 +190,7 @@ class Catalyst:
         """An aggregate function as an expression, with a FILTER condition or without."""
         return self.expressions.aggregate.AggregateExpression(
             function,
-            self._module(self.expressions.aggregate, "Complete"),
+            self.module(self.expressions.aggregate, "Complete"),
             False,
             self.none if condition is None else self.some(condition),
             self.expressions.NamedExpression.newExprId(),

@@ -58,6 +58,9 @@ READ_FILES = 512
 LOCAL_ROWS = 20_000
 """So many rows at most become a local relation."""
 
+UNBOUNDED = 5_000
+"""A table of fewer rows is read whole; of a larger one, only rows with touched keys."""
+
 HELD_BYTES = 512 * 1024 * 1024
 """Columns kept for the next reader."""
 
@@ -76,6 +79,13 @@ _PLAIN: Mapping[type[DataType], pa.DataType] = {
     TimestampType: pa.timestamp("us", "UTC"),
     TimestampNTZType: pa.timestamp("us"),
 }
+_SPELLINGS: Mapping[pa.DataType, pa.DataType] = {
+    pa.large_string(): pa.string(),
+    pa.string_view(): pa.string(),
+    pa.large_binary(): pa.binary(),
+    pa.binary_view(): pa.binary(),
+}
+"""Other forms in memory of the same Parquet types, which writers such as delta-rs note down for readers."""
 
 
 class FileColumns:
@@ -113,6 +123,16 @@ class FileColumns:
             while self._bytes > self._limit:
                 _, dropped = self._held.popitem(last=False)
                 self._bytes -= dropped.nbytes
+
+
+def whole(snapshot: Snapshot) -> bool:
+    """True if a table is so small that it is read without asking for keys."""
+    return snapshot.rows is not None and snapshot.rows < UNBOUNDED
+
+
+def readable(snapshot: Snapshot) -> bool:
+    """True if all files of a table may be read on the driver, as far as their number, size and place go."""
+    return snapshot.fast and local_path(snapshot.root) is not None and _small(snapshot.files)
 
 
 def rows_at(
@@ -268,6 +288,8 @@ def _columns(parquet: pq.ParquetFile, fields: Sequence[StructField]) -> dict[str
         whole = array.combine_chunks() if array.num_chunks != 1 else array.chunk(0)
         if isinstance(field.dataType, TimestampType) and parquet.schema.column(place).physical_type == "INT96":
             whole = whole.cast(pa.timestamp("us", "UTC"))
+        if whole.type in _SPELLINGS:
+            whole = whole.cast(_SPELLINGS[whole.type])
         if whole.type != kind or _ancient(whole):
             return None
         arrays[field.name] = whole

@@ -1,9 +1,10 @@
 """Running a delta program: leaves bound to pinned reads, statements run in order, rows collected.
 
-A program's leaves become temporary views of a session of its own; small ones are read on the driver (`driver_read`) and
-enter as local relations. Rows of a small step come to the driver as Arrow and go back in as a local relation, whose
-true size Spark knows; rows of a large one stay in Spark, cached until the end. Every read is noted with the rows that
-the log counts in its files, so that a refresh can say what it cost.
+Small leaves are read on the driver (`driver_read`), and rows of a small step come to the driver as Arrow. A statement
+all of whose leaves are there runs as a prepared one (`prepared`), and plain distinct keys of such a leaf need no
+statement at all. Otherwise the leaves become temporary views of a session of its own; rows of a large step stay in
+Spark, cached until the end. Every read is noted with the rows that the log counts in its files, so that a refresh can
+say what it cost.
 """
 
 from __future__ import annotations
@@ -13,24 +14,22 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import LongType, StructField, StructType
+from pyspark.sql.types import DoubleType, FloatType, LongType, StructField, StructType, TimestampType
 
 from penstock.compile.stored import MINUS, OP, PLUS, SHOWN, Summary
 from penstock.engine.delta_log import DataFile, DeltaLog, Snapshot
-from penstock.engine.driver_read import FileColumns, changed_rows, rows_at
+from penstock.engine.driver_read import FileColumns, changed_rows, rows_at, whole
 from penstock.engine.interval import ChangeSet
-from penstock.engine.pinned_clock import timestamp_text
+from penstock.engine.prepared import SINGLE_TASK, LocalRows, PreparedStatements
 from penstock.engine.pruning import Bounds, bounds_of, prune
 from penstock.engine.scan import changes, check_columns, fields_of, scan
 from penstock.errors import InternalError
 from penstock.names import WEIGHT, Interval, quote
 from penstock.operators.delta_query import Leaf, LeafKind, Moment, Step, Within
 from penstock.operators.source import Source
-
-UNBOUNDED = 5_000
-"""A table of fewer rows is read on the driver whole."""
 
 Timed = Callable[[str], AbstractContextManager[None]]
 
@@ -105,6 +104,7 @@ class Program:
     interval: Interval
     change_sets: Mapping[str, ChangeSet]
     stored: tuple[DeltaLog, int] | None
+    prepared: PreparedStatements
     on_driver: bool = True
     """False if rows are expected to be too many for the driver."""
     partitions: str = "4"
@@ -114,36 +114,81 @@ class Program:
     """Told what is being done: binding and reading leaves, analysing a statement, running it."""
     reads: list[Read] = field(default_factory=list)
     results: dict[str, Rows] = field(default_factory=dict)
-    _local: dict[str, DataFrame] = field(default_factory=dict)
+    _local: dict[str, Rows] = field(default_factory=dict)
     _seen: set[str] = field(default_factory=set)
     """Files that were read on the driver: they are read once, however many statements use them."""
 
     def run(self, step: Step) -> Rows:
         """Run a statement and keep its rows under the step's name."""
-        self._tune()
-        frame = self.frame(step)
-        with self.timed("run"):
-            if self.on_driver:
-                rows = Rows(frame.schema, frame.toArrow())
-            else:
-                cached = frame.persist()
-                cached.count()
-                rows = Rows(frame.schema, cached)
+        bound = self._bound(step)
+        rows = self._plain_keys(step, bound) or self._run(step, bound)
         self.results[step.name] = rows
         return rows
 
-    def _tune(self) -> None:
-        """Settings for the expected size: a small delta is done before adaptive execution has made up its mind."""
-        self.spark.conf.set("spark.sql.adaptive.enabled", str(not self._small).lower())
-        self.spark.conf.set("spark.sql.shuffle.partitions", "1" if self._small else self.partitions)
+    def _run(self, step: Step, bound: Mapping[str, Rows]) -> Rows:
+        frame = self._prepared(step, bound) or self._analysed(step, bound)
+        with self.timed("run"):
+            if self.on_driver:
+                return Rows(frame.schema, frame.toArrow())
+            cached = frame.persist()
+            cached.count()
+            return Rows(frame.schema, cached)
+
+    def _plain_keys(self, step: Step, bound: Mapping[str, Rows]) -> Rows | None:
+        """Distinct keys of a leaf that is on the driver: no work for Spark."""
+        if step.keys is None:
+            return None
+        (rows,) = bound.values()
+        if not isinstance(rows.held, pa.Table):
+            return None
+        fields = [StructField(name, rows.schema[column].dataType) for name, column in step.keys.columns]
+        # Arrow and Spark do not agree on whether 0.0 and -0.0 are one key.
+        if any(isinstance(each.dataType, DoubleType | FloatType) for each in fields):
+            return None
+        kept = rows.held
+        for column in step.keys.never_null:
+            kept = kept.filter(pc.is_valid(kept.column(column)))
+        distinct = kept.select([column for _, column in step.keys.columns]).rename_columns(
+            [each.name for each in fields]
+        )
+        return Rows(StructType(fields), distinct.group_by(distinct.column_names).aggregate([]))
 
     def frame(self, step: Step) -> DataFrame:
         """The statement as a DataFrame over bound leaves, not run yet."""
+        return self._analysed(step, self._bound(step))
+
+    def _bound(self, step: Step) -> dict[str, Rows]:
         with self.timed("read"):
-            for leaf in step.leaves:
-                self._bind(leaf, step.name).createOrReplaceTempView(leaf.name)
+            return {leaf.name: self._bind(leaf, step.name) for leaf in step.leaves}
+
+    def _prepared(self, step: Step, bound: Mapping[str, Rows]) -> DataFrame | None:
+        """The statement planned before, over rows that are all on the driver; None if some are not."""
+        local = {
+            name: LocalRows(rows.schema, rows.held)
+            for name, rows in bound.items()
+            if isinstance(rows.held, pa.Table) and rows.schema.fields
+        }
+        if not self._small or len(local) < len(bound):
+            return None
+        with self.timed("analyse"):
+            for name, value in SINGLE_TASK.items():
+                self.spark.conf.set(name, value)
+            return self.prepared.frame(step.sql, local)
+
+    def _analysed(self, step: Step, bound: Mapping[str, Rows]) -> DataFrame:
+        self._tune()
+        with self.timed("read"):
+            for name, rows in bound.items():
+                rows.frame(self.spark).createOrReplaceTempView(name)
         with self.timed("analyse"):
             return self.spark.sql(step.sql)
+
+    def _tune(self) -> None:
+        """Settings for the expected size: a small delta is done before adaptive execution has made up its mind."""
+        for name in SINGLE_TASK:
+            self.spark.conf.unset(name)
+        self.spark.conf.set("spark.sql.adaptive.enabled", str(not self._small).lower())
+        self.spark.conf.set("spark.sql.shuffle.partitions", "1" if self._small else self.partitions)
 
     def keep(self, name: str, rows: Rows) -> None:
         """Offer rows under a leaf's name."""
@@ -155,19 +200,32 @@ class Program:
             if not isinstance(rows.held, pa.Table):
                 rows.held.unpersist()
 
-    def _bind(self, leaf: Leaf, step: str) -> DataFrame:
+    def _bind(self, leaf: Leaf, step: str) -> Rows:
         if leaf.kind is LeafKind.COLLECTED:
-            return self.results[leaf.name].frame(self.spark)
-        if leaf.kind is LeafKind.CLOCK:
-            frontier = self.interval.before if leaf.moment is Moment.BEFORE else self.interval.after
-            if frontier.data_timestamp is None:
-                raise InternalError(why="a program reads the clock where no moment is known")
-            return self.spark.sql(f"SELECT {timestamp_text(frontier.data_timestamp)} AS {quote(leaf.columns[0])}")
-        if leaf.name in self._local:
-            return self._local[leaf.name]
-        return self._changes(leaf, step) if leaf.kind is LeafKind.CHANGES else self._rows(leaf, step)
+            return self.results[leaf.name]
+        if leaf.name not in self._local:
+            rows = self._read(leaf, step)
+            if not isinstance(rows.held, pa.Table):
+                return rows
+            self._local[leaf.name] = rows
+        return self._local[leaf.name]
 
-    def _changes(self, leaf: Leaf, step: str) -> DataFrame:
+    def _read(self, leaf: Leaf, step: str) -> Rows:
+        match leaf.kind:
+            case LeafKind.CLOCK:
+                return self._clock(leaf)
+            case LeafKind.CHANGES:
+                return self._changes(leaf, step)
+        return self._rows(leaf, step)
+
+    def _clock(self, leaf: Leaf) -> Rows:
+        frontier = self.interval.before if leaf.moment is Moment.BEFORE else self.interval.after
+        if frontier.data_timestamp is None:
+            raise InternalError(why="a program reads the clock where no moment is known")
+        moment = pa.array([frontier.data_timestamp], pa.timestamp("us", "UTC"))
+        return Rows(StructType([StructField(leaf.columns[0], TimestampType())]), pa.table({leaf.columns[0]: moment}))
+
+    def _changes(self, leaf: Leaf, step: str) -> Rows:
         assert leaf.source is not None
         log = self.logs[leaf.source.id]
         columns = [name for name in leaf.columns if name != WEIGHT]
@@ -182,11 +240,12 @@ class Program:
             fields = fields_of(change_set.end.schema, columns)
             rows = changed_rows(self.columns, change_set, fields, shown, weight)
             if rows is not None:
-                return self._held(leaf, rows, [*fields, StructField(WEIGHT, LongType())])
+                return Rows(StructType([*fields, StructField(WEIGHT, LongType())]), rows)
         where = quote(shown) if shown else None
-        return changes(self.spark, log, change_set, columns, weight_column=weight, where=where)
+        frame = changes(self.spark, log, change_set, columns, weight_column=weight, where=where)
+        return Rows(frame.schema, frame)
 
-    def _rows(self, leaf: Leaf, step: str) -> DataFrame:
+    def _rows(self, leaf: Leaf, step: str) -> Rows:
         """The rows of a source at one end of the interval, or the stored rows."""
         if leaf.source is not None:
             frontier = self.interval.before if leaf.moment is Moment.BEFORE else self.interval.after
@@ -198,7 +257,7 @@ class Program:
         bounds = self._bounds(leaf)
         files = prune(snapshot.files, bounds, snapshot.schema)
         weighted, hidden = (leaf.source.weighted, leaf.source.has_hidden_rows) if leaf.source else (False, False)
-        if self._small and (bounds or (snapshot.rows or UNBOUNDED) < UNBOUNDED):
+        if self._small and (bounds or whole(snapshot)):
             fields = fields_of(snapshot.schema, leaf.columns)
             keys = [(each.column, held.column(each.collected)) for each, held in self._keys(leaf)]
             shown, weight = SHOWN if hidden else None, WEIGHT if weighted else None
@@ -206,16 +265,13 @@ class Program:
             if rows is not None:
                 self._note(step, leaf, snapshot, [file for file in files if file.path not in self._seen])
                 self._seen |= {file.path for file in files}
-                return self._held(leaf, rows, fields)
+                return Rows(StructType(fields), rows)
         self._note(step, leaf, snapshot, files)
         if leaf.source is None:
-            return scan(self.spark, snapshot, leaf.columns, bounds)
-        return plain_rows(self.spark, snapshot, leaf.source, leaf.columns, bounds)
-
-    def _held(self, leaf: Leaf, rows: pa.Table, fields: Sequence[StructField]) -> DataFrame:
-        """Rows on the driver as a local relation, for every statement that asks for this leaf."""
-        self._local[leaf.name] = self.spark.createDataFrame(rows, schema=StructType(list(fields)))
-        return self._local[leaf.name]
+            frame = scan(self.spark, snapshot, leaf.columns, bounds)
+        else:
+            frame = plain_rows(self.spark, snapshot, leaf.source, leaf.columns, bounds)
+        return Rows(frame.schema, frame)
 
     @property
     def _small(self) -> bool:

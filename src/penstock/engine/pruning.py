@@ -251,22 +251,6 @@ def told_apart(snapshot: Snapshot, name: str) -> bool:
     return bool(hits <= (1 - WORTH_SHARE) * len(probes) * len(sample))
 
 
-class LargeSources:
-    """The (source id, column) pairs that are worth collecting keys for, found out when asked for."""
-
-    def __init__(self, snapshots: Mapping[str, Snapshot]) -> None:
-        self._snapshots = snapshots
-        self._known: dict[tuple[str, str], bool] = {}
-
-    def __contains__(self, pair: object) -> bool:
-        assert isinstance(pair, tuple)
-        if pair not in self._known:
-            source, column = pair
-            snapshot = self._snapshots.get(source)
-            self._known[pair] = snapshot is not None and told_apart(snapshot, column)
-        return self._known[pair]
-
-
 def _covered(file: DataFile, name: str, kind: DataType) -> tuple[Any, Any] | None:
     """The range of a file's values, if it is known."""
     if name in file.partition:

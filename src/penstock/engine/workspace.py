@@ -21,6 +21,7 @@ from penstock.engine.definition import Definition, text_hash
 from penstock.engine.delta_log import DeltaLog
 from penstock.engine.driver_read import FileColumns
 from penstock.engine.pinned_query import by_delta, by_file_list, folder, query_with
+from penstock.engine.prepared import PreparedStatements
 from penstock.engine.registry import view_query, view_text
 from penstock.engine.result_settings import session_for
 from penstock.engine.scan import scan
@@ -64,6 +65,7 @@ class Workspace:
         self.logs = logs
         self._by_name = by_name
         self._by_storage = by_storage
+        self.prepared = PreparedStatements(self.session)
         self._analyzer = SparkAnalyzer(self.session, self._source_at, self._stream_table)
         self._plan: tuple[object, Plan] | None = None
 

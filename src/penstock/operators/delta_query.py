@@ -7,7 +7,7 @@ collected. A step ends where touched keys are collected; a later step sees them 
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -57,6 +57,16 @@ class Leaf:
 
 
 @dataclass(frozen=True, slots=True)
+class PlainKeys:
+    """What a step amounts to if it collects distinct values of columns of one leaf, and nothing else."""
+
+    columns: tuple[tuple[str, str], ...]
+    """Name of each key, and the leaf's column that holds it."""
+    never_null: tuple[str, ...] = ()
+    """Columns of the leaf; rows in which one of them is NULL do not count."""
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """One statement of a delta program; its rows are collected under `name`."""
 
@@ -64,6 +74,7 @@ class Step:
     sql: str
     leaves: tuple[Leaf, ...]
     purpose: str
+    keys: PlainKeys | None = None
 
 
 @dataclass
@@ -82,6 +93,8 @@ class DeltaQuery:
     _names: dict[str, str] = field(default_factory=dict)
     _leaves: dict[str, Leaf] = field(default_factory=dict)
     _collected: dict[tuple[str, tuple[str, ...]], str] = field(default_factory=dict)
+    _renamed: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    """Relations that are a leaf under other column names: name → the leaf's column."""
 
     def copy(self) -> DeltaQuery:
         """The same program, to be continued apart from this one."""
@@ -92,14 +105,17 @@ class DeltaQuery:
             _names=dict(self._names),
             _leaves=dict(self._leaves),
             _collected=dict(self._collected),
+            _renamed=dict(self._renamed),
         )
 
-    def relation(self, kind: str, sql: str, uses: Iterable[str]) -> str:
-        """Name a SELECT; `uses` are the relations it reads."""
+    def relation(self, kind: str, sql: str, uses: Iterable[str], renamed: Mapping[str, str] | None = None) -> str:
+        """Name a SELECT; `uses` are the relations it reads. `renamed` says that it only renames a leaf's columns."""
         if sql not in self._names:
             name = f"{HIDDEN}{kind}_{len(self._names) + 1}"
             self._names[sql] = name
             self._relations[name] = (sql, tuple(uses))
+            if renamed is not None:
+                self._renamed[name] = renamed
         return self._names[sql]
 
     def leaf(self, leaf: Leaf) -> str:
@@ -123,11 +139,38 @@ class DeltaQuery:
 
     def collect(self, sql: str, uses: Iterable[str], columns: tuple[str, ...], purpose: str) -> str:
         """End a step: collect the rows of `sql`; returns the name under which later steps read them."""
+        return self._collect(sql, tuple(uses), columns, purpose, None)
+
+    def collect_distinct(
+        self,
+        relation: str,
+        keys: Sequence[tuple[str, str]],
+        purpose: str,
+        never_null: Sequence[str] = (),
+    ) -> str:
+        """`collect` for the distinct values of expressions over a relation, each with the name it gets.
+
+        `never_null` are expressions too; rows in which one of them is NULL do not count.
+        """
+        items = ", ".join(text if text == quote(name) else f"{text} AS {quote(name)}" for text, name in keys)
+        where = " AND ".join(f"{text} IS NOT NULL" for text in never_null)
+        sql = f"SELECT DISTINCT {items} FROM {quote(relation)}" + (f" WHERE {where}" if where else "")
+        plain = None
+        held = {quote(name): column for name, column in self._renamed.get(relation, {}).items()}
+        if all(text in held for text in (*(text for text, _ in keys), *never_null)):
+            plain = PlainKeys(
+                tuple((name, held[text]) for text, name in keys), tuple(held[text] for text in never_null)
+            )
+        return self._collect(sql, (relation,), tuple(name for _, name in keys), purpose, plain)
+
+    def _collect(
+        self, sql: str, uses: tuple[str, ...], columns: tuple[str, ...], purpose: str, plain: PlainKeys | None
+    ) -> str:
         held = self._collected.get((sql, columns))
         if held is not None:
             return held
         name = f"{HIDDEN}step_{len(self.steps) + 1}"
-        self.steps.append(self.statement(name, sql, uses, purpose))
+        self.steps.append(replace(self.statement(name, sql, uses, purpose), keys=plain))
         self._collected[sql, columns] = self.leaf(Leaf(name, LeafKind.COLLECTED, columns))
         return name
 

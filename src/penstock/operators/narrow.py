@@ -130,10 +130,13 @@ def collect_keys(
     query: DeltaQuery, relation: str, keys: Sequence[Attribute], never_null: Sequence[Attribute] = ()
 ) -> str:
     """Collect the distinct keys of a relation; the same request gets the same step."""
-    where = " AND ".join(f"{key.sql} IS NOT NULL" for key in never_null)
-    sql = f"SELECT DISTINCT {column_list(keys)} FROM {quote(relation)}" + (f" WHERE {where}" if where else "")
     names = ", ".join(key.name for key in keys)
-    return query.collect(sql, [relation], tuple(key.column for key in keys), f"touched keys, to skip files: {names}")
+    return query.collect_distinct(
+        relation,
+        [(key.sql, key.column) for key in keys],
+        f"touched keys, to skip files: {names}",
+        [key.sql for key in never_null],
+    )
 
 
 def worth(query: DeltaQuery, operator: Operator, attribute: int) -> bool:

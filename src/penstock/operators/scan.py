@@ -55,7 +55,7 @@ class Scan(Operator):
                 tuple(each.on(named[each.attribute]) for each in within if each.attribute in named),
             )
         )
-        return query.relation("scan", f"SELECT {select_list(self._items())} FROM {quote(leaf)}", [leaf])
+        return self._renamed(query, leaf, f"SELECT {select_list(self._items())} FROM {quote(leaf)}")
 
     def delta(self, query: DeltaQuery) -> str:
         leaf = query.leaf(
@@ -66,7 +66,10 @@ class Scan(Operator):
                 self.source,
             )
         )
-        return query.relation("scan", f"SELECT {select_list(self._items(), True)} FROM {quote(leaf)}", [leaf])
+        return self._renamed(query, leaf, f"SELECT {select_list(self._items(), True)} FROM {quote(leaf)}")
+
+    def _renamed(self, query: DeltaQuery, leaf: str, sql: str) -> str:
+        return query.relation("scan", sql, [leaf], {attribute.column: column for column, attribute in self.read})
 
     def _items(self) -> list[tuple[str, Attribute]]:
         return [(quote(column), attribute) for column, attribute in self.read]

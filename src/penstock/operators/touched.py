@@ -20,11 +20,7 @@ Keys = Sequence[tuple[Expression, str]]
 
 def touched_keys(query: DeltaQuery, child: Operator, delta: str, keys: Keys, purpose: str) -> str:
     """Collect the keys that the child's delta touches."""
-    texts = [(expression.render(child.by_id), quote(name)) for expression, name in keys]
-    items = ", ".join(text if text == column else f"{text} AS {column}" for text, column in texts)
-    return query.collect(
-        f"SELECT DISTINCT {items} FROM {quote(delta)}", [delta], tuple(name for _, name in keys), purpose
-    )
+    return query.collect_distinct(delta, [(expression.render(child.by_id), name) for expression, name in keys], purpose)
 
 
 def touched_rows(

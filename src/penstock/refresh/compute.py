@@ -29,9 +29,9 @@ from penstock.engine.commit_record import CommitRecord
 from penstock.engine.definition import Definition, text_hash
 from penstock.engine.delta_log import Snapshot
 from penstock.engine.interval import ChangeSet
+from penstock.engine.large_sources import LargeSources
 from penstock.engine.pinned_query import folder
 from penstock.engine.program import Program, Read, Rows, Timed, rows_of, untimed
-from penstock.engine.pruning import LargeSources
 from penstock.engine.running import data_errors
 from penstock.engine.schema_text import schema_json
 from penstock.engine.storage import DEFINITION_KEY, Pin, Storage, key_configuration
@@ -80,6 +80,7 @@ class Work:
             interval=self.interval,
             change_sets=self.change_sets,
             stored=(workspace.logs.at(self.storage.path), self.pin.version),
+            prepared=workspace.prepared,
             on_driver=on_driver,
             partitions=str(self.settings.shuffle_partitions),
             columns=workspace.logs.columns,

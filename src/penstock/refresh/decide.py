@@ -1,6 +1,6 @@
 """What a refresh has to do. Pure: facts in, decision out.
 
-rebuild first, then nothing, then the mode
+rebuild first, then nothing, then the mode; AUTO takes the cheaper of two ways, the other modes never look at costs
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from penstock.catalog.model import Action, RefreshMode
+from penstock.refresh.cost import PROBE, Choice
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,8 @@ class Facts:
     data_changed: bool
     restless: bool
     """The result can change although no source moved."""
+    choice: Choice | None = None
+    """What both modes are estimated to cost; None if that is not known or does not matter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,4 +51,10 @@ def decide(facts: Facts) -> Decision:
     if not facts.incremental:
         code, text = facts.refusal or ("UNKNOWN_OPERATOR", "")
         return Decision(Action.FULL, code, text)
+    choice = facts.choice
+    if facts.mode is RefreshMode.AUTO and choice is not None:
+        if choice.probe:
+            return Decision(choice.action, PROBE, choice.why)
+        if choice.action is Action.FULL:
+            return Decision(Action.FULL, "CHEAPER", choice.why)
     return Decision(Action.INCREMENTAL)

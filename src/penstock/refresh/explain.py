@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
-from penstock.catalog.model import Action, RefreshMode, RefreshRecord, RefreshStatus, StreamTableMeta
+from penstock.catalog.model import RefreshMode, RefreshRecord, StreamTableMeta
 from penstock.compile.explain import runnable, tree_lines
 from penstock.compile.plan import Plan, compile_query
 from penstock.compile.reasons import REASONS
 from penstock.compile.stored import SHOWN
 from penstock.engine.delta_log import Snapshot
 from penstock.engine.interval import ChangeSet, classify
+from penstock.engine.large_sources import LargeSources
 from penstock.engine.pinned_clock import timestamp_text
-from penstock.engine.pruning import LargeSources
 from penstock.engine.storage import Storage
 from penstock.errors import FrontierLost
 from penstock.names import WEIGHT, Frontier, SourceVersion, quote
@@ -23,7 +23,9 @@ from penstock.operators.consolidate import group_by_bits, kept_by_bits
 from penstock.operators.delta_query import STORED, DeltaQuery, Leaf, LeafKind, Moment
 from penstock.operators.source import Source
 from penstock.refresh.compute import rows_at_rest
+from penstock.refresh.cost import Choice
 from penstock.refresh.warehouse import Warehouse
+from penstock.refresh.weigh import weigh
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,8 @@ class Explanation:
     """Rows of all tables that the query reads; None if a log does not count them."""
     last: RefreshRecord | None = None
     """The newest refresh that computed something."""
+    choice: Choice | None = None
+    """What both modes would cost now; None if there is nothing to choose between."""
 
     def text(self) -> str:
         """For the terminal."""
@@ -69,6 +73,9 @@ class Explanation:
         if self.rows_at_rest is not None:
             at_rest = f"{self.rows_at_rest:,}{_share(self.rows_changed, self.rows_at_rest)}"
         lines = [f"  costs      {changed} since the last refresh, rows at rest: {at_rest}"]
+        if (choice := self.choice) is not None:
+            taken = "both modes" if self.mode != RefreshMode.AUTO.value else f"AUTO → {choice.action.value}"
+            lines.append(f"  estimates  {choice.why} ({taken})")
         if (last := self.last) is not None:
             read = "not counted by the logs" if last.rows_read is None else f"{last.rows_read:,}"
             share = _share(last.rows_read, last.rows_at_rest)
@@ -94,6 +101,7 @@ class Explanation:
             "delta": [{"purpose": purpose, "sql": sql} for purpose, sql in self.statements],
             "rows_changed": self.rows_changed,
             "rows_at_rest": self.rows_at_rest,
+            "choice": self.choice.to_json() if self.choice is not None else None,
             "last_refresh": {
                 "action": self.last.action.value,
                 "rows_changed": self.last.delta_rows,
@@ -116,45 +124,26 @@ def explain_table(warehouse: Warehouse, meta: StreamTableMeta) -> Explanation:
     definition = warehouse.definition(meta)
     plan = warehouse.workspace(definition).plan_anew(definition.query, definition.key)
     storage = Storage.open(meta.path)
+    held = warehouse.logs.at(storage.path).snapshot(storage.version)
     stored = f"delta.{quote(storage.path)} VERSION AS OF {storage.version}"
-    told = _explain(
-        warehouse,
-        str(meta.name),
-        plan,
-        meta.refresh_mode,
-        meta.frontier,
-        stored,
-        {STORED: warehouse.logs.at(storage.path).snapshot(storage.version)},
-    )
-    return replace(told, last=_last(warehouse, meta))
-
-
-def _last(warehouse: Warehouse, meta: StreamTableMeta) -> RefreshRecord | None:
-    for record in warehouse.catalog.recent_history(meta.name):
-        if record.status is RefreshStatus.COMPLETED and record.action not in {Action.NO_DATA, Action.SKIP}:
-            return record
-    return None
+    changes = _changes(warehouse, plan, meta.frontier)
+    told = _explain(str(meta.name), plan, meta.refresh_mode, meta.frontier, changes, stored, {STORED: held})
+    runs = warehouse.catalog.effective_runs(meta.id, 1)
+    choice = weigh(warehouse.catalog, warehouse.settings, meta, plan, changes, held) if meta.frontier else None
+    return replace(told, last=runs[0] if runs else None, choice=choice)
 
 
 def explain_query(warehouse: Warehouse, query: str, settings: dict[str, str], database: str) -> Explanation:
     """Explain a query that may become a stream table."""
     bound = warehouse.fresh_workspace(settings, database).bind(query)
-    return _explain(warehouse, None, compile_query(bound, (), settings), RefreshMode.AUTO, None, None)
+    plan = compile_query(bound, (), settings)
+    return _explain(None, plan, RefreshMode.AUTO, None, _changes(warehouse, plan, None), None)
 
 
-def _explain(
-    warehouse: Warehouse,
-    name: str | None,
-    plan: Plan,
-    mode: RefreshMode,
-    before: Frontier | None,
-    stored: str | None,
-    held: Mapping[str, Snapshot] = MappingProxyType({}),
-) -> Explanation:
-    sources = plan.bound.sources
+def _changes(warehouse: Warehouse, plan: Plan, before: Frontier | None) -> dict[str, ChangeSet]:
+    """What happened to each source since the frontier; nothing, as far as that can no longer be told."""
     changes: dict[str, ChangeSet] = {}
-    lines = []
-    for source in sources:
+    for source in plan.bound.sources:
         log = warehouse.logs.at(source.path)
         latest = log.latest_version()
         start = before.version(source.id) if before and source.id in before.sources else latest
@@ -163,9 +152,25 @@ def _explain(
         except (FrontierLost, ValueError):
             change = classify(log, latest, latest)
         changes[source.id] = change
+    return changes
+
+
+def _explain(
+    name: str | None,
+    plan: Plan,
+    mode: RefreshMode,
+    before: Frontier | None,
+    changes: dict[str, ChangeSet],
+    stored: str | None,
+    held: Mapping[str, Snapshot] = MappingProxyType({}),
+) -> Explanation:
+    lines = []
+    for source in plan.bound.sources:
+        change = changes[source.id]
         way = "pinned file list" if change.end.fast else f"Delta's own reader ({change.end.slow_because})"
         feed = "change feed on" if change.feed_on else "change feed off"
-        lines.append(f"{source.name}: version {start} → {latest}, {change.rows_estimate:,} change rows, {feed}, {way}")
+        versions = f"version {change.before} → {change.after}"
+        lines.append(f"{source.name}: {versions}, {change.rows_estimate:,} change rows, {feed}, {way}")
     after = Frontier(
         {source: SourceVersion(change.after, change.end.committed_at) for source, change in changes.items()}
     )

@@ -48,6 +48,7 @@ from penstock.refresh.define import check_graph, dependencies_of
 from penstock.refresh.lease import HeldLease, hold
 from penstock.refresh.result import Progress, RefreshResult, Report
 from penstock.refresh.survey import Pins, Situation, survey
+from penstock.refresh.weigh import weigh
 from penstock.settings import Settings
 
 CARRY_AFTER = timedelta(hours=42)
@@ -209,6 +210,10 @@ class Refresher:
                 plan = _planned_anew(workspace, definition, rebuild[1])
                 check_graph(self._catalog, meta.name, meta, plan.bound)
         situation = self._reading(plan, situation, pins)
+        choice = None
+        if meta.refresh_mode is RefreshMode.AUTO and rebuild is None and situation.before is not None:
+            stored = workspace.logs.at(storage.path).snapshot(pin.version)
+            choice = weigh(self._catalog, self._settings, meta, plan, situation.change_sets, stored)
         decision = decide(
             Facts(
                 mode=meta.refresh_mode,
@@ -220,6 +225,7 @@ class Refresher:
                 rebuild=rebuild,
                 data_changed=situation.data_changed,
                 restless=plan.bound.restless and not (plan.incremental and situation.before == situation.after),
+                choice=choice,
             )
         )
         work = Work(

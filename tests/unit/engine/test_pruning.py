@@ -28,7 +28,8 @@ from pyspark.sql.types import (
 from penstock.engine import pruning
 from penstock.engine.allow_list import Protocol
 from penstock.engine.delta_log import DataFile, Metadata, Snapshot
-from penstock.engine.pruning import Bounds, LargeSources, Range, bounds_of, keep_file, row_filter
+from penstock.engine.large_sources import LargeSources
+from penstock.engine.pruning import Bounds, Range, bounds_of, keep_file, row_filter, told_apart
 
 TYPES: dict[str, DataType] = {
     "i": IntegerType(),
@@ -264,8 +265,18 @@ def snapshot(spans: list[tuple[int, int]], rows: int | None = 100_000) -> Snapsh
 def test_keys_are_worth_collecting_for_a_large_table_in_their_order(
     spans: list[tuple[int, int]], rows: int | None, worth: bool
 ) -> None:
-    large = LargeSources({"t": snapshot(spans, rows)})
+    assert told_apart(snapshot(spans, rows), "l") is worth
+    assert not told_apart(snapshot(spans, rows), "d")
+    assert not told_apart(snapshot(spans, rows), "nothing")
+
+
+@pytest.mark.parametrize(
+    ("files", "rows", "worth"),
+    [(20, 50_000, True), (20, 200_000, False), (20, 100, False), (20, None, True)],
+    ids=["fits the driver", "too many rows", "read whole", "rows not counted"],
+)
+def test_a_table_that_fits_the_driver_is_narrowed_whatever_its_order(files: int, rows: int | None, worth: bool) -> None:
+    large = LargeSources({"t": snapshot([(0, 1000)] * files, rows)})
     assert (("t", "l") in large) is worth
     assert ("t", "d") not in large
-    assert ("t", "nothing") not in large
     assert ("u", "l") not in large

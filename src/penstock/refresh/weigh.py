@@ -1,0 +1,44 @@
+"""Weighing a refresh before it runs: its size, from the logs alone, against what past runs took."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from penstock.catalog.model import StreamTableMeta
+from penstock.catalog.reader import CatalogReader
+from penstock.compile.plan import Plan
+from penstock.engine.delta_log import Snapshot
+from penstock.engine.interval import ChangeSet
+from penstock.operators.delta_query import DeltaQuery
+from penstock.refresh.cost import RUNS, Choice, Size, choose
+from penstock.settings import Settings
+
+_ROW_BYTES = 64
+"""What a row takes on disk, where the log does not count rows."""
+
+
+def weigh(
+    catalog: CatalogReader,
+    settings: Settings,
+    meta: StreamTableMeta,
+    plan: Plan,
+    change_sets: Mapping[str, ChangeSet],
+    stored: Snapshot,
+) -> Choice | None:
+    """What both modes would cost over these changes; None if the query has no delta rules or nothing changed."""
+    moved = frozenset(source for source, change in change_sets.items() if change.data_changed)
+    if not plan.incremental or not moved:
+        return None
+    query = DeltaQuery(moved=moved)
+    plan.store.change(query)
+    size = Size(
+        changed=sum(change_sets[source].rows_estimate for source in moved),
+        at_rest=sum(_rows(change.end) for change in change_sets.values()),
+        stored=_rows(stored),
+        statements=len(query.steps) + 1,
+    )
+    return choose(size, catalog.effective_runs(meta.id, RUNS), settings.probe_percent)
+
+
+def _rows(snapshot: Snapshot) -> int:
+    return snapshot.bytes // _ROW_BYTES if snapshot.rows is None else snapshot.rows

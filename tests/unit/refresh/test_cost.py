@@ -1,0 +1,131 @@
+"""AUTO's choice: priors before the first run, past runs after, probes within a budget, other modes never looked at."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from penstock.catalog.model import Action, RefreshMode, RefreshRecord, RefreshStatus
+from penstock.refresh.cost import PROBE, Size, choose, prior
+from penstock.refresh.decide import Facts, decide
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+def run(
+    number: int,
+    action: Action,
+    seconds: float,
+    changed: int = 100,
+    at_rest: int = 1_000_000,
+    owner: str = "here",
+    reason: str | None = None,
+) -> RefreshRecord:
+    return RefreshRecord(
+        refresh_id=f"{owner}-{number}",
+        stream_table_id=1,
+        name="t",
+        action=action,
+        status=RefreshStatus.COMPLETED,
+        started_at=NOON + timedelta(minutes=number),
+        delta_rows=changed,
+        rows_at_rest=at_rest,
+        rows_written=1000,
+        timings={"compute": seconds * 0.75, "commit": seconds * 0.25},
+        owner=owner,
+        reason=reason,
+    )
+
+
+def newest_first(*runs: RefreshRecord) -> list[RefreshRecord]:
+    return list(reversed(runs))
+
+
+@pytest.mark.parametrize(
+    ("changed", "at_rest", "action"),
+    [
+        (100, 1_000_000, Action.INCREMENTAL),
+        (100, 10_000, Action.INCREMENTAL),
+        (20_000, 1_000_000, Action.INCREMENTAL),
+        (1_000_000, 1_000_000, Action.FULL),
+        (10_000, 10_000, Action.INCREMENTAL),
+    ],
+)
+def test_before_any_run_the_prior_speaks(changed: int, at_rest: int, action: Action) -> None:
+    choice = choose(Size(changed, at_rest, 1000), [], 2)
+    assert (choice.action, choice.probe) == (action, False)
+    assert choice.incremental.runs == choice.full.runs == 0
+
+
+def test_past_runs_overrule_the_prior() -> None:
+    size = Size(100, 1_000_000, 1000)
+    slow = newest_first(
+        run(0, Action.FULL, 3.0), *(run(n, Action.INCREMENTAL, 4.0) for n in range(1, 5)), run(5, Action.FULL, 1.0)
+    )
+    choice = choose(size, slow, 0)
+    assert choice.action is Action.FULL
+    assert choice.incremental.seconds == pytest.approx(4.0, rel=0.5)
+    assert choice.full.seconds == pytest.approx(1.0, rel=0.5)
+
+
+def test_the_first_run_of_a_process_hardly_counts() -> None:
+    size = Size(100, 1_000_000, 1000)
+    cold = newest_first(run(0, Action.FULL, 30.0), run(1, Action.INCREMENTAL, 30.0))
+    choice = choose(size, cold, 2)
+    assert choice.action is Action.INCREMENTAL
+    assert choice.incremental.seconds < 2 * prior(Action.INCREMENTAL, size)
+    again = newest_first(*reversed(cold), run(2, Action.INCREMENTAL, 0.2), run(3, Action.INCREMENTAL, 40, owner="next"))
+    assert choose(size, again, 2).incremental.seconds < 1
+
+
+def test_a_run_counts_less_the_more_its_size_differs() -> None:
+    runs = newest_first(
+        run(0, Action.INCREMENTAL, 0.2), *(run(n, Action.INCREMENTAL, 20.0, changed=500_000) for n in range(1, 9))
+    )
+    near, far = (choose(Size(n, 1_000_000, 1000), runs, 2).incremental.seconds for n in (500_000, 100))
+    assert near == pytest.approx(20, rel=0.3)
+    assert far / prior(Action.INCREMENTAL, Size(100, 1_000_000, 1000)) < 1.5
+
+
+def test_the_loser_is_probed_rarely_and_within_the_budget() -> None:
+    size = Size(100, 1_000_000, 1000)
+    runs = [run(0, Action.FULL, 2.0), *(run(n, Action.INCREMENTAL, 1.2) for n in range(1, 31))]
+    history = newest_first(*runs)
+    assert not choose(size, history, 0).probe
+    choice = choose(size, history, 5)
+    assert choice.probe
+    assert choice.action is Action.FULL
+    assert "trying" in choice.why
+    tried = newest_first(*runs, run(31, Action.FULL, 1.4, reason=f"{PROBE}: …"))
+    assert not choose(size, tried, 5).probe
+    assert not choose(size, history[:5], 5).probe
+
+
+def test_a_loser_far_behind_is_left_alone() -> None:
+    history = newest_first(run(0, Action.FULL, 20.0), *(run(n, Action.INCREMENTAL, 0.1) for n in range(1, 31)))
+    assert not choose(Size(100, 1_000_000, 1000), history, 100).probe
+
+
+@pytest.mark.parametrize("mode", [RefreshMode.INCREMENTAL, RefreshMode.FULL])
+def test_a_pinned_mode_never_looks_at_costs(mode: RefreshMode) -> None:
+    dear = choose(Size(1_000_000, 1_000_000, 1000), [], 2)
+    assert dear.action is Action.FULL
+    facts = Facts(
+        mode=mode, is_populated=True, incremental=True, refusal=None, rebuild=None, data_changed=True, restless=False,
+        choice=dear,
+    )  # fmt: skip
+    assert decide(facts).action.value == mode.value
+
+
+def test_auto_says_why_it_recomputes() -> None:
+    dear = choose(Size(1_000_000, 1_000_000, 1000), [], 2)
+    facts = Facts(
+        mode=RefreshMode.AUTO, is_populated=True, incremental=True, refusal=None, rebuild=None, data_changed=True,
+        restless=False, choice=dear,
+    )  # fmt: skip
+    decision = decide(facts)
+    assert (decision.action, decision.reason_code) == (Action.FULL, "CHEAPER")
+    assert decision.reason is not None
+    assert "incremental" in decision.reason
+    assert "full" in decision.reason
