@@ -29,7 +29,7 @@ class Cell:
     seconds: Mapping[str, Sequence[float]]
     """Counted times by contender, in the order of the turns."""
     exact: bool | None = None
-    """None: there were no rows to check."""
+    """None: there are no rows to check, or they are not checked yet."""
     stages: Mapping[str, float] = field(default_factory=dict)
     """Median seconds of each stage of the refresh."""
     facts: Mapping[str, int | float | str] = field(default_factory=dict)

@@ -1,11 +1,13 @@
-"""What a run says while it goes on: a line per cell, and where there is a terminal one that counts the time."""
+"""What a run says while it goes on: a line per cell, and on a terminal one more that counts the time."""
 
 from __future__ import annotations
 
+import math
 from types import TracebackType
 
+from rich import progress
 from rich.console import Console
-from rich.status import Status
+from rich.text import Text
 
 from benchmarks.budget import Budget
 from benchmarks.cell import Cell
@@ -16,35 +18,59 @@ class Progress:
 
     def __init__(self, out: Console, budget: Budget) -> None:
         self._out, self._budget = out, budget
-        self._status = Status("starting Spark", console=out)
+        self._bar = progress.Progress(
+            progress.SpinnerColumn(),
+            progress.TextColumn("{task.description}"),
+            progress.BarColumn(20),
+            progress.MofNCompleteColumn(),
+            Clock(budget),
+            console=out,
+            transient=True,
+            disable=not out.is_terminal,
+        )
+        self._task = self._bar.add_task("starting Spark", total=None)
 
     def __enter__(self) -> Progress:
-        if self._out.is_terminal:
-            self._status.start()
+        self._bar.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._status.stop()
+        self._bar.stop()
 
     def begin(self, title: str, place: int, total: int) -> None:
         """A workload begins."""
         self._out.print(f"[bold]{title}[/bold]", highlight=False)
-        left = self._budget.left
-        remaining = f", {max(left, 0) / 60:.0f} min remain" if left != float("inf") else ""
-        self._status.update(f"{title} ({place + 1} of {total}; {self._budget.elapsed / 60:.0f} min elapsed{remaining})")
+        self._bar.update(self._task, description=title, completed=place, total=total)
 
     def say(self, text: str) -> None:
         """Something that happened."""
-        elapsed = int(self._budget.elapsed)
-        self._out.print(f"  {elapsed // 60:3}:{elapsed % 60:02}  {text}", highlight=False, markup=False)
+        self._out.print(f"  {_minutes(self._budget.elapsed):>6}  {text}", highlight=False, markup=False)
 
     def tell(self, cell: Cell) -> None:
         """A cell is measured."""
         times = ", ".join(f"{name} {_span(cell.median(name))}" for name in cell.seconds if cell.has(name))
-        checked = {True: "exact", False: "DIFFERS", None: "nothing to check"}[cell.exact]
-        self.say(f"{cell.part}, {cell.size}: {times}; {checked}")
+        checked = {True: "; exact", False: "; DIFFERS", None: ""}[cell.exact]
+        self.say(f"{cell.part}, {cell.size}: {times}{checked}")
+
+
+class Clock(progress.ProgressColumn):
+    """Elapsed and remaining minutes."""
+
+    def __init__(self, budget: Budget) -> None:
+        super().__init__()
+        self._budget = budget
+
+    def render(self, task: progress.Task) -> Text:
+        """Both, or only the first if there is no limit."""
+        left = self._budget.left
+        remaining = "" if math.isinf(left) else f", {_minutes(max(left, 0))} remain"
+        return Text(f"{_minutes(self._budget.elapsed)} elapsed{remaining}")
+
+
+def _minutes(seconds: float) -> str:
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
 
 
 def _span(seconds: float) -> str:

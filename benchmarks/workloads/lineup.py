@@ -56,7 +56,7 @@ def measured(workload: str, shop: Shop, part: str, changed: int, spread: str, gr
         changed,
         spread,
         {each.name: each.samples for each in group if each.samples},
-        exact=all(checked),
+        exact=all(checked) if at_once or not all(checked) else None,
         stages=ours.stages if ours is not None else {},
         facts=facts,
     )
