@@ -160,16 +160,15 @@ def better_mode(cell: Cell) -> float:
 
 
 def losses(cells: Sequence[Cell]) -> list[str]:
-    """Every cell in which a refresh is slower than a peer, said in words."""
+    """Every cell in which a refresh is slower than a peer, or AUTO far from the better mode, said in words."""
     told = []
     for cell in cells:
+        where = f"{cell.workload}, {cell.part}, {cell.size}, {cell.share} {cell.spread}".strip()
         for peer, words in ((RECOMPUTE, "recomputing"), (MERGE, "the hand-written MERGE")):
             if cell.has(REFRESH, peer) and cell.ratio(peer) < 1:
-                spread = f" {cell.spread}" if cell.spread else ""
-                told.append(
-                    f"{cell.workload}, {cell.part}, {cell.size} rows, {cell.share}{spread}: "
-                    f"{cell.median(REFRESH):.2f} s against {cell.median(peer):.2f} s for {words}"
-                )
+                told.append(f"{where}: {cell.median(REFRESH):.2f} s against {cell.median(peer):.2f} s for {words}")
+        if cell.has(AUTO, REFRESH, FULL) and not close_to(cell.median(AUTO), better_mode(cell)):
+            told.append(f"{where}: AUTO took {cell.median(AUTO):.2f} s, the better mode {better_mode(cell):.2f} s")
     return told
 
 

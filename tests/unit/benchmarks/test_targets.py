@@ -88,5 +88,9 @@ def test_losses_are_named() -> None:
     cells = [
         _cell("matrix", "join", refresh=2.0, recompute=1.0, merge=3.0),
         _cell("matrix", "scan", refresh=1.0, recompute=2.0),
+        _cell("matrix", "filter", spread="scattered", refresh=1.0, full=3.0, auto=2.0),
     ]
-    assert losses(cells) == ["matrix, join, 1M rows, 0.01%: 2.00 s against 1.00 s for recomputing"]
+    assert losses(cells) == [
+        "matrix, join, 1M, 0.01%: 2.00 s against 1.00 s for recomputing",
+        "matrix, filter, 1M, 0.01% scattered: AUTO took 2.00 s, the better mode 1.00 s",
+    ]
