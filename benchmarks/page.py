@@ -28,21 +28,31 @@ PICTURES: tuple[tuple[str, str, Callable[[Sequence[Cell]], Drawing | None]], ...
 METHOD = Path(__file__).parent / "method.md"
 
 
-def text(run: Run, pictures: Sequence[tuple[str, str]]) -> str:
+OPENING = (
+    "What a refresh costs beside recomputing the query, and beside the `MERGE` that one would write by hand. "
+    "Losses are here too."
+)
+
+
+def text(run: Run | None, pictures: Sequence[tuple[str, str]]) -> str:
     """The page; pictures are file names with their headings."""
+    method = METHOD.read_text(encoding="utf-8").strip()
+    if run is None:
+        return f"# Benchmarks\n\n{OPENING}\n\nNo run is kept in `benchmarks/results/` yet.\n\n{method}\n"
     parts = [
         "# Benchmarks",
-        "What a refresh costs beside recomputing the query, and beside the `MERGE` that one would write by hand. "
-        "Losses are here too.",
+        OPENING,
         f"Measured on {run.at:%Y-%m-%d}. {report.machine_text(run)}",
-        "## Asked and reached",
-        report.figures(run).markdown(),
+        f"## Asked and reached\n\n{report.figures(run).markdown()}",
+        *(f"## {heading}\n\n![{heading}](benchmarks/{name}.svg)" for name, heading in pictures),
+        report.losses_text(run),
+        method,
+        "## All figures\n\nMedian seconds.",
+        *(
+            f"### {sheet.title[:1].upper()}{sheet.title[1:]}\n\n{sheet.markdown()}"
+            for sheet in report.sheets(run.cells)
+        ),
     ]
-    parts += [f"## {heading}\n\n![{heading}](benchmarks/{name}.svg)" for name, heading in pictures]
-    parts.append(report.losses_text(run))
-    parts.append(METHOD.read_text(encoding="utf-8").strip())
-    parts.append("## All figures\n\nMedian seconds.")
-    parts += [f"### {sheet.title.capitalize()}\n\n{sheet.markdown()}" for sheet in report.sheets(run.cells)]
     if run.memory:
         parts.append(f"### Memory of the driver\n\nMegabytes, after everything above.\n\n{report.memory_text(run)}")
     if run.skipped:
@@ -50,13 +60,13 @@ def text(run: Run, pictures: Sequence[tuple[str, str]]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def write(run: Run, docs: Path = DOCS) -> list[Path]:
+def write(run: Run | None, docs: Path = DOCS) -> list[Path]:
     """Write the page and its pictures; pictures that nothing was measured for are removed."""
     folder = docs / "benchmarks"
     folder.mkdir(exist_ok=True)
     written = []
     for name, heading, plot in PICTURES:
-        path, drawing = folder / f"{name}.svg", plot(run.cells)
+        path, drawing = folder / f"{name}.svg", plot(run.cells if run else [])
         if drawing is None:
             path.unlink(missing_ok=True)
         else:
@@ -67,17 +77,13 @@ def write(run: Run, docs: Path = DOCS) -> list[Path]:
     return [page, *(path for _, _, path in written)]
 
 
-def main() -> int:
-    """Write it; 1 if there are no results."""
+def main() -> None:
+    """Write it."""
     given = sys.argv[1:]
     run = Run.from_json(json.loads(Path(given[0]).read_text(encoding="utf-8"))) if given else newest()
-    if run is None:
-        print("no results yet: make bench", file=sys.stderr)
-        return 1
     for path in write(run):
         print(path)
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -33,8 +33,9 @@ class Run:
 
     @property
     def verdicts(self) -> list[Verdict]:
-        """The asked figures."""
-        return verdicts(self.cells)
+        """The asked figures; at another scale than 1 none is reached or missed."""
+        found = verdicts(self.cells)
+        return found if self.scale == 1 else [replace(verdict, reached=None) for verdict in found]
 
     @property
     def exact(self) -> bool:

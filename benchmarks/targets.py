@@ -27,7 +27,7 @@ class Verdict:
     asked: str
     measured: str
     reached: bool | None
-    """None: not measured in this run."""
+    """None: not measured in this run, or not at full size."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""

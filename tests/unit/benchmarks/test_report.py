@@ -81,6 +81,7 @@ def test_the_report_says_what_is_missing_and_what_was_small() -> None:
     told = report.markdown(_run(_cells(), 0.01))
     assert "slope: scan" in told
     assert "the times mean nothing" in told
+    assert {verdict.reached for verdict in _run(_cells(), 0.01).verdicts} == {None}
     assert "jvm heap used: 512" in told
 
 
@@ -95,7 +96,7 @@ def test_the_page_has_its_pictures(tmp_path: Path) -> None:
 
 def test_pictures_without_cells_are_left_out(tmp_path: Path) -> None:
     page.write(_run(_cells()), tmp_path)
-    page.write(_run([]), tmp_path)
+    page.write(None, tmp_path)
     assert list((tmp_path / "benchmarks").iterdir()) == []
     assert ".svg" not in (tmp_path / page.PAGE).read_text(encoding="utf-8")
 
