@@ -90,13 +90,16 @@ def _sheet(workload: str, cells: list[Cell]) -> Sheet:
     compared = [name for name in names if name != names[0]]
     head = ["what", "rows", "changed", *(f"{NAMES.get(name, name)} s" for name in names)]
     head += [f"{NAMES.get(name, name)} ÷ {NAMES.get(names[0], names[0])}" for name in compared]
+    counted = any("rows_read" in cell.facts for cell in cells)
+    head += ["rows read"] if counted else []
     rows = tuple(
         (
             cell.part,
-            f"{cell.size}",
+            cell.size,
             f"{cell.changed:,} {cell.spread}".strip(),
             *(_seconds(cell, name) for name in names),
             *(f"{cell.ratio(name, names[0]):.2f}" if cell.has(name, names[0]) else "–" for name in compared),
+            *([_count(cell.facts.get("rows_read"))] if counted else []),
             str(cell.facts.get("actions of refresh", "")),
             {True: "exact", False: "DIFFERS", None: ""}[cell.exact],
         )
@@ -110,6 +113,10 @@ def _seconds(cell: Cell, name: str) -> str:
         return "–"
     median = cell.median(name)
     return f"{median:.4f}" if median < 0.1 else f"{median:.2f}"
+
+
+def _count(rows: int | float | str | None) -> str:
+    return "–" if rows is None else f"{rows:,}"
 
 
 def _first_place(cells: Sequence[Cell], workload: str) -> int:

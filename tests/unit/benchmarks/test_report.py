@@ -74,6 +74,7 @@ def test_a_sheet_has_medians_and_ratios_to_the_first_contender() -> None:
     sheet = next(sheet for sheet in report.sheets(_cells()) if sheet.title == "few rows")
     assert sheet.head[3:6] == ("refresh s", "recompute s", "recompute ÷ refresh")
     assert sheet.rows[0][:6] == ("aggregate", "1M", "100 clustered", "0.0600", "1.10", "18.33")
+    assert sheet.rows[0][6:] == ("7", "", "exact")
     assert sheet.markdown().splitlines()[0].startswith("| what | rows | changed |")
 
 
