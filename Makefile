@@ -11,7 +11,7 @@ JARS   := .jars/.complete
 
 .PHONY: help
 help: ## This list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: setup
 setup: $(VENV) $(JARS) ## Install Python packages and Delta jars into the checkout (the other targets do it by themselves)
@@ -76,8 +76,16 @@ operators: $(VENV) $(JARS) ## Write the operator matrix of the documentation, wh
 	@git --no-pager diff --stat -- docs/reference
 
 .PHONY: bench
-bench: $(VENV) $(JARS) ## Measure against full recompute and hand-written MERGE; writes benchmarks/results/
+bench: $(VENV) $(JARS) ## What the targets are about, in half an hour: against recompute and hand-written MERGE
 	@$(BIN)/python -m benchmarks
+
+.PHONY: bench-full
+bench-full: $(VENV) $(JARS) ## The whole matrix of benchmarks, which takes hours
+	@$(BIN)/python -m benchmarks --full
+
+.PHONY: bench-page
+bench-page: $(VENV) ## Write the benchmark page of the documentation from the newest results
+	@$(BIN)/python -m benchmarks.page
 
 .PHONY: tpch
 tpch: $(VENV) $(JARS) ## The 22 TPC-H queries, kept fresh and compared with Spark; TPCH_SF=0.1 TPCH_ROUNDS=6

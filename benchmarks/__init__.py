@@ -1,1 +1,1 @@
-"""Benchmarks: ratios measured side by side in one run. They assert nothing; people read the tables."""
+"""Benchmarks: times measured side by side in one run. They assert nothing about time; people read the tables."""

@@ -10,6 +10,8 @@ import os
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import penstock
@@ -45,7 +47,9 @@ def run(ps: penstock.StreamTables, data: Path, chosen: list[Query]) -> list[repo
     _say(f"scale factor {SCALE}: " + ", ".join(f"{count:,} {table}" for table, count in rows.items()))
     refused = {query.name: create(ps, query) for query in chosen}
     history = History(ps, data, rows)
-    changes = [(f"round {turn}", lambda turn=turn: history.round(turn)) for turn in range(1, ROUNDS + 1)]
+    changes: list[tuple[str, Callable[[], None]]] = [
+        (f"round {turn}", partial(history.round, turn)) for turn in range(1, ROUNDS + 1)
+    ]
     changes += [(report.ORDERS_TICK, history.tick_orders), (report.EVERY_TICK, history.tick_every_table)]
     outcomes: dict[str, list[Outcome]] = {query.name: [] for query in chosen}
     for after, change in changes:

@@ -67,7 +67,7 @@ def measure(ps: penstock.StreamTables, query: Query, after: str, sizes: dict[str
         after,
         result.action.value,
         result.reason,
-        _difference(ps, query, target),
+        difference(ps, query, target),
         ps.table(query.name).count(),
         result.rows_inserted + result.rows_deleted,
         getattr(result, "rows_read", None),
@@ -77,7 +77,8 @@ def measure(ps: penstock.StreamTables, query: Query, after: str, sizes: dict[str
     )
 
 
-def _difference(ps: penstock.StreamTables, query: Query, target: str) -> str | None:
+def difference(ps: penstock.StreamTables, query: Query, target: str) -> str | None:
+    """How a stream table differs from the recomputed table in the folder `target`; None if it does not."""
     stored, fresh = ps.table(query.name), ps.spark.read.format("delta").load(target)
     have, want = (
         [(field.name, field.dataType.simpleString()) for field in frame.schema.fields] for frame in (stored, fresh)

@@ -1,0 +1,89 @@
+"""`python -m benchmarks.page [FILE]`: the page of the documentation, with its pictures, from the newest results."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from benchmarks import report
+from benchmarks.cell import Cell
+from benchmarks.plots.auto import auto
+from benchmarks.plots.slopes import slopes
+from benchmarks.plots.speedups import speedups
+from benchmarks.plots.stages import stages
+from benchmarks.plots.svg import Drawing
+from benchmarks.results import Run, newest
+
+DOCS = Path(__file__).parent.parent / "docs"
+PAGE = "benchmarks.md"
+PICTURES: tuple[tuple[str, str, Callable[[Sequence[Cell]], Drawing | None]], ...] = (
+    ("speedups", "Speed-up by shape and size", speedups),
+    ("slopes", "Cost follows the change, not the table", slopes),
+    ("stages", "Where the time goes", stages),
+    ("auto", "AUTO against the better mode", auto),
+)
+
+METHOD = Path(__file__).parent / "method.md"
+
+
+OPENING = (
+    "What a refresh costs beside recomputing the query, and beside the `MERGE` that one would write by hand. "
+    "Losses are here too."
+)
+
+
+def text(run: Run | None, pictures: Sequence[tuple[str, str]]) -> str:
+    """The page; pictures are file names with their headings."""
+    method = METHOD.read_text(encoding="utf-8").strip()
+    if run is None:
+        return f"# Benchmarks\n\n{OPENING}\n\nNo run is kept in `benchmarks/results/` yet.\n\n{method}\n"
+    parts = [
+        "# Benchmarks",
+        OPENING,
+        f"Measured on {run.at:%Y-%m-%d}. {report.machine_text(run)}",
+        f"## Asked and reached\n\n{report.figures(run).markdown()}",
+        *(f"## {heading}\n\n![{heading}](benchmarks/{name}.svg)" for name, heading in pictures),
+        report.losses_text(run),
+        method,
+        "## All figures\n\nMedian seconds.",
+        *(
+            f"### {sheet.title[:1].upper()}{sheet.title[1:]}\n\n{sheet.markdown()}"
+            for sheet in report.sheets(run.cells)
+        ),
+    ]
+    if run.memory:
+        parts.append(f"### Memory of the driver\n\nMegabytes, after everything above.\n\n{report.memory_text(run)}")
+    if run.skipped:
+        parts.append("### Left out\n\nThe time was up before:\n\n" + "\n".join(f"- {each}" for each in run.skipped))
+    return "\n\n".join(parts) + "\n"
+
+
+def write(run: Run | None, docs: Path = DOCS) -> list[Path]:
+    """Write the page and its pictures; pictures that nothing was measured for are removed."""
+    folder = docs / "benchmarks"
+    folder.mkdir(exist_ok=True)
+    written = []
+    for name, heading, plot in PICTURES:
+        path, drawing = folder / f"{name}.svg", plot(run.cells if run else [])
+        if drawing is None:
+            path.unlink(missing_ok=True)
+        else:
+            path.write_text(drawing.svg(), encoding="utf-8")
+            written.append((name, heading, path))
+    page = docs / PAGE
+    page.write_text(text(run, [(name, heading) for name, heading, _ in written]), encoding="utf-8")
+    return [page, *(path for _, _, path in written)]
+
+
+def main() -> None:
+    """Write it."""
+    given = sys.argv[1:]
+    run = Run.from_json(json.loads(Path(given[0]).read_text(encoding="utf-8"))) if given else newest()
+    for path in write(run):
+        print(path)
+
+
+if __name__ == "__main__":
+    main()

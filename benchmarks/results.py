@@ -1,0 +1,87 @@
+"""A run as it is kept: cells, verdicts and the machine, in `benchmarks/results/`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from benchmarks.cell import Cell
+from benchmarks.targets import Verdict, verdicts
+
+FOLDER = Path(__file__).parent / "results"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Everything that one run found out."""
+
+    at: datetime
+    scale: float
+    seconds: float
+    machine: Mapping[str, Any]
+    cells: Sequence[Cell]
+    skipped: Sequence[str] = ()
+    """Labels of cells for which there was no time."""
+    failed: Sequence[str] = ()
+    """What went wrong, if anything did."""
+    memory: Mapping[str, int] = field(default_factory=dict)
+    """Megabytes."""
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        """The asked figures; at another scale than 1 none is reached or missed."""
+        found = verdicts(self.cells)
+        return found if self.scale == 1 else [replace(verdict, reached=None) for verdict in found]
+
+    @property
+    def exact(self) -> bool:
+        """True if no cell had wrong rows, and nothing failed."""
+        return not self.failed and all(cell.exact is not False for cell in self.cells)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "at": self.at.isoformat(),
+            "scale": self.scale,
+            "seconds": round(self.seconds),
+            "machine": dict(self.machine),
+            "memory_mb": dict(self.memory),
+            "verdicts": [verdict.to_json() for verdict in self.verdicts],
+            "skipped": list(self.skipped),
+            "failed": list(self.failed),
+            "cells": [cell.to_json() for cell in self.cells],
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Run:
+        """The inverse of `to_json`; verdicts are made anew."""
+        return cls(
+            datetime.fromisoformat(data["at"]),
+            data["scale"],
+            data["seconds"],
+            data["machine"],
+            [Cell.from_json(cell) for cell in data["cells"]],
+            data["skipped"],
+            data["failed"],
+            data["memory_mb"],
+        )
+
+
+def keep(run: Run, markdown: str, folder: Path = FOLDER) -> Path:
+    """Write both files; returns the path of the Markdown one. A run at another scale goes by another name."""
+    folder.mkdir(parents=True, exist_ok=True)
+    kind = "bench" if run.scale == 1 else "smoke"
+    path = folder / f"{kind}-{run.at:%Y%m%d-%H%M%S}.md"
+    path.write_text(markdown, encoding="utf-8")
+    path.with_suffix(".json").write_text(json.dumps(run.to_json(), indent=1) + "\n", encoding="utf-8")
+    return path
+
+
+def newest(folder: Path = FOLDER) -> Run | None:
+    """The newest kept run."""
+    found = sorted(folder.glob("bench-*.json"))
+    return Run.from_json(json.loads(found[-1].read_text(encoding="utf-8"))) if found else None
