@@ -22,6 +22,7 @@ from penstock.names import WEIGHT, Frontier, SourceVersion, quote
 from penstock.operators.consolidate import group_by_bits, kept_by_bits
 from penstock.operators.delta_query import STORED, DeltaQuery, Leaf, LeafKind, Moment
 from penstock.operators.source import Source
+from penstock.refresh.advise import LayoutAdvice, advise_one, advise_sources
 from penstock.refresh.compute import rows_at_rest
 from penstock.refresh.warehouse import Warehouse
 
@@ -47,6 +48,8 @@ class Explanation:
     """Rows of all tables that the query reads; None if a log does not count them."""
     last: RefreshRecord | None = None
     """The newest refresh that computed something."""
+    layout: tuple[LayoutAdvice, ...] = ()
+    """How its own files lie, then the sources that should be laid out anew."""
 
     def text(self) -> str:
         """For the terminal."""
@@ -57,6 +60,7 @@ class Explanation:
             lines.append(f"             {self.reason}")
         lines.append(f"  stored as  {self.strategy}")
         lines += self._costs()
+        lines += self._layout()
         lines += ["", "sources", *(f"  {line}" for line in self.source_lines)]
         if self.tree:
             lines += ["", "operators", *(f"  {line}" for line in self.tree)]
@@ -76,6 +80,17 @@ class Explanation:
                 f"  last time  {last.action.value}: {last.delta_rows or 0:,} rows changed, rows read: {read}{share}, "
                 f"rows written: {last.rows_written or 0:,}"
             )
+        return lines
+
+    def _layout(self) -> list[str]:
+        lines = []
+        for each in self.layout:
+            own = each.is_stream_table
+            lines.append(f"  layout     {each.text()}" if own else f"             source {each.table}: {each.text()}")
+            if own and each.layout.deletion_vectors:
+                lines.append("             deletion vectors are on: Spark applies every change, delta-rs none")
+            if each.command:
+                lines.append(f"             run: {each.command}")
         return lines
 
     def to_json(self) -> dict[str, Any]:
@@ -103,6 +118,7 @@ class Explanation:
             }
             if self.last is not None
             else None,
+            "layout": [each.to_json() for each in self.layout],
         }
 
 
@@ -126,7 +142,8 @@ def explain_table(warehouse: Warehouse, meta: StreamTableMeta) -> Explanation:
         stored,
         {STORED: warehouse.logs.at(storage.path).snapshot(storage.version)},
     )
-    return replace(told, last=_last(warehouse, meta))
+    wanting = [advice for _, advice in advise_sources(warehouse, [(meta, plan)]) if advice.needed]
+    return replace(told, last=_last(warehouse, meta), layout=(advise_one(warehouse, meta, plan), *wanting))
 
 
 def _last(warehouse: Warehouse, meta: StreamTableMeta) -> RefreshRecord | None:
