@@ -20,7 +20,7 @@ _TUNING = {
     "shuffle_partitions": "About the number of cores; more slows small refreshes. A session you pass in keeps its own.",
     "apply": "Leave it at auto. `spark` is slower for small deltas, `delta-rs` holds the whole delta in driver memory.",
     "delta_rs_max_rows": "It counts the change rows of the sources. Raise it together with `driver_memory`.",
-    "deletion_vector_bytes": "With them Spark applies every change, however small; see [Layout](../concepts/layout.md).",
+    "deletion_vector_bytes": "With them Spark applies even small changes; see [Layout](../concepts/layout.md).",
 }
 
 
