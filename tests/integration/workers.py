@@ -42,7 +42,6 @@ STEPS: dict[str, tuple[str, str, str]] = {
     "before the catalog": ("penstock.catalog.sqlite", "SqliteCatalog.update_after_refresh", "before"),
     "in the catalog": ("penstock.catalog.sqlite", "SqliteCatalog.update_after_refresh", "after"),
     "in history": ("penstock.catalog.sqlite", "SqliteCatalog.finish_refresh", "after"),
-    "file size set": ("penstock.refresh.optimize", "_set_file_size", "after"),
     "before the rewrite": ("penstock.refresh.optimize", "rewrite", "before"),
     "rewritten": ("penstock.refresh.optimize", "rewrite", "after"),
     "storage made": ("penstock.refresh.create", "Storage.create", "after"),

@@ -35,6 +35,9 @@ from penstock.names import WEIGHT, quote
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+MAX_FILE_SIZE = "spark.databricks.delta.optimize.maxFileSize"
+"""How large Delta's own OPTIMIZE makes files; its default of 1 GiB leaves most tables one file."""
+
 
 def rewrite(
     spark: SparkSession, storage: Storage, pin: Pin, snapshot: Snapshot, columns: Sequence[str], files: int
@@ -84,9 +87,6 @@ def sort_source(spark: SparkSession, path: str, columns: Sequence[str], size: in
     listed = ", ".join(map(quote, columns))
     with translated_from_spark(path):
         session.sql(f"OPTIMIZE delta.{quote(path)}" + (f" ZORDER BY ({listed})" if columns else "")).collect()
-
-
-MAX_FILE_SIZE = "spark.databricks.delta.optimize.maxFileSize"
 
 
 def _folded(rows: DataFrame, snapshot: Snapshot, pin: Pin) -> DataFrame:

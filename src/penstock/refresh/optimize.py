@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 import time
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
@@ -20,6 +21,7 @@ from penstock.catalog.model import StreamTableMeta
 from penstock.engine.layout import FileLayout, file_layout, file_size, files_wanted, needs_optimizing
 from penstock.engine.rewrite import rewrite, set_deletion_vectors, sort_source
 from penstock.engine.storage import FILE_SIZE, TARGET_FILE_SIZE, Storage
+from penstock.errors import StorageError
 from penstock.names import TableName
 from penstock.operators.source import Source
 from penstock.refresh.advise import LayoutAdvice, advise_one, advise_sources, advise_tables, read_plans
@@ -181,13 +183,17 @@ def optimize_source(
 
 
 def keep_vectors(warehouse: Warehouse, meta: StreamTableMeta) -> None:
-    """Turn deletion vectors on for a table that has just been filled and is that large; costs nothing if it is not."""
+    """Turn deletion vectors on for a table that has just been filled and is that large; costs nothing if it is not.
+
+    If another worker is at the table, `optimize` will do it.
+    """
     log = warehouse.logs.at(meta.path)
     limit = warehouse.settings.deletion_vector_bytes
     if not vectors_switch(file_layout(log.snapshot(), ()), limit):
         return
     lease = timedelta(seconds=warehouse.settings.lease_seconds)
-    with hold(warehouse.catalog, meta.id, lease, warehouse.now, warehouse.sleep, PATIENCE):
+    none = timedelta()
+    with suppress(StorageError), hold(warehouse.catalog, meta.id, lease, warehouse.now, warehouse.sleep, none):
         if vectors_switch(file_layout(log.snapshot(), ()), limit):
             set_deletion_vectors(warehouse.spark, Storage.open(meta.path), True)
 
