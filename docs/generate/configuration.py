@@ -21,6 +21,7 @@ _TUNING = {
     "apply": "Leave it at auto. `spark` is slower for small deltas, `delta-rs` holds the whole delta in driver memory.",
     "delta_rs_max_rows": "It counts the change rows of the sources. Raise it together with `driver_memory`.",
     "probe_percent": "0 never tries: AUTO then goes by what it has seen, and by its prior for the rest.",
+    "deletion_vector_bytes": "With them Spark applies even small changes; see [Layout](../concepts/layout.md).",
 }
 
 

@@ -12,10 +12,13 @@ from typing import Any
 from generate.table import code, table
 from penstock import api
 from penstock.catalog.model import RefreshRecord
+from penstock.engine.layout import FileLayout
 from penstock.monitor.picture import GraphPicture
 from penstock.monitor.status import StatusRow
+from penstock.refresh.advise import LayoutAdvice
 from penstock.refresh.audit import AuditReport
 from penstock.refresh.explain import Explanation
+from penstock.refresh.optimize import OptimizeResult
 from penstock.refresh.repair import RepairReport
 from penstock.refresh.result import Progress, RefreshResult
 
@@ -43,6 +46,7 @@ _PARAMETERS = {
     "fresh": "Show the rows as a refresh would leave them, without writing.",
     "name_or_query": "A stream table, or a query (anything with a blank in it).",
     "max_rows": "No more rows than this.",
+    "dry_run": "Only say what would be done.",
 }
 _SECTIONS = {
     "SQL": ["sql"],
@@ -50,7 +54,7 @@ _SECTIONS = {
     "Refreshing": ["refresh", "tick"],
     "Reading": ["table", "explain", "audit"],
     "Looking": ["status", "history", "graph", "info"],
-    "Care": ["repair", "close"],
+    "Care": ["advise", "optimize", "repair", "close"],
 }
 _SAME = {"refresh_stream_table": "refresh", "pgt_status": "status", "refresh_history": "history", "st_graph": "graph"}
 _PROPERTIES = ["spark", "settings", "path"]
@@ -63,6 +67,9 @@ _RESULTS = [
     StatusRow,
     RefreshRecord,
     GraphPicture,
+    LayoutAdvice,
+    OptimizeResult,
+    FileLayout,
     RepairReport,
     Progress,
 ]

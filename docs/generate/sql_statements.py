@@ -76,6 +76,13 @@ _ABOUT: dict[str, tuple[str, str, str]] = {
         "AUDIT STREAM TABLE revenue",
         "One row: name, verdict (`exact` or `DIFFERS`), missing_rows, extra_rows, rows, seconds.",
     ),
+    "OPTIMIZE": (
+        "Sorts and compacts the stored files by the columns that changes touch them by, see "
+        "[Layout](../concepts/layout.md). No row changes; a table that is laid out well is left alone. Without the "
+        "words STREAM TABLE the statement is Delta's own.",
+        "OPTIMIZE STREAM TABLE revenue",
+        "One row: name, done, reason, files_before, files_after, touched_before, touched_after, seconds.",
+    ),
 }
 
 

@@ -29,6 +29,7 @@ from penstock.lang import (
     DescribeHistory,
     DropStreamTable,
     ExplainStreamTable,
+    OptimizeStreamTable,
     PassThrough,
     RefreshStreamTable,
     ShowStreamTables,
@@ -39,12 +40,14 @@ from penstock.monitor.info import info
 from penstock.monitor.picture import GraphPicture, picture
 from penstock.monitor.status import StatusRow, status
 from penstock.names import Frontier, TableName
+from penstock.refresh.advise import LayoutAdvice, advise
 from penstock.refresh.alter import alter, redefine, restore_definition, show_definition, status_of
 from penstock.refresh.audit import AuditReport, audit
 from penstock.refresh.create import make, mode_of, propose
 from penstock.refresh.drop import drop
 from penstock.refresh.explain import Explanation, explain_query, explain_table
 from penstock.refresh.fresh import fresh_rows
+from penstock.refresh.optimize import OptimizeResult, keep_vectors, optimize
 from penstock.refresh.repair import RepairReport, repair
 from penstock.refresh.result import RefreshResult, Report
 from penstock.refresh.together import refresh_together
@@ -231,6 +234,9 @@ class StreamTables:
                 return StatementResult("explain", ("plan",), tuple((line,) for line in told.text().splitlines()))
             case AuditStreamTable():
                 return _audited(self.audit(statement.name))
+            case OptimizeStreamTable():
+                self._find(statement.name)
+                return _optimized(self.optimize(statement.name, progress=progress))
 
     def _pass_through(self, statement: PassThrough) -> DataFrame:
         frame = self.spark.sql(statement.sql)
@@ -384,7 +390,28 @@ class StreamTables:
         for result in results:
             if result.action == "REINITIALIZE":
                 show_definition(warehouse, self._find(result.name))
+            if result.action in {"FULL", "REINITIALIZE"}:
+                keep_vectors(warehouse, self._find(result.name))
         return results
+
+    # -- layout
+
+    def advise(self) -> list[LayoutAdvice]:
+        """How the files of every stream table and every source lie, and by which columns they should be sorted."""
+        return advise(self._warehouse)
+
+    def optimize(
+        self, name: str | None = None, dry_run: bool = False, progress: Report | None = None
+    ) -> list[OptimizeResult]:
+        """Lay files out as `advise` says; no row changes, and what is laid out well is left alone.
+
+        Without a name: every stream table; sources are only told of. A source that is named is sorted too, by Delta's
+        own OPTIMIZE. With `dry_run` nothing is done.
+        """
+        done = optimize(self._warehouse, None if name is None else self._name(name), dry_run, progress)
+        if name is not None and not done:
+            self._find(name)
+        return done
 
     # -- reading
 
@@ -551,6 +578,24 @@ def _audited(report: AuditReport) -> StatementResult:
     columns = ("name", "verdict", "missing_rows", "extra_rows", "rows", "seconds")
     row = (report.name, verdict, report.missing_rows, report.extra_rows, report.rows, round(report.seconds, 3))
     return StatementResult("audit", columns, (row,))
+
+
+def _optimized(results: list[OptimizeResult]) -> StatementResult:
+    columns = ("name", "done", "reason", "files_before", "files_after", "touched_before", "touched_after", "seconds")
+    rows = tuple(
+        (
+            each.table,
+            ", ".join(each.done) or "nothing",
+            each.reason,
+            each.advice.layout.files,
+            each.after.files,
+            each.advice.layout.touched,
+            each.after.touched,
+            round(each.seconds, 3),
+        )
+        for each in results
+    )
+    return StatementResult("optimize", columns, rows)
 
 
 def _matches(name: str, like: str | None) -> bool:

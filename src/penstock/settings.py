@@ -123,6 +123,11 @@ class Settings:
     delta_rs_max_rows: int = _setting(
         200_000, _Range(0, 100_000_000), "Largest delta, in rows, that auto gives to delta-rs."
     )
+    deletion_vector_bytes: int = _setting(
+        16 * 1024**3,
+        _Range(0, 2**60),
+        "Size of a stream table, in bytes, from which Spark merges into it with deletion vectors; 0 is never.",
+    )
 
     probe_percent: int = _setting(
         2,

@@ -153,6 +153,44 @@ def test_a_kill_after_a_commit_by_spark_repeats_nothing(nursery: Nursery) -> Non
     worker.end()
 
 
+def test_laying_out_anew_killed_or_overtaken_changes_no_row(nursery: Nursery) -> None:
+    worker = nursery.worker(lease_seconds=5)
+    worker.ask(
+        "sql",
+        text="CREATE TABLE beads (id INT); CREATE STREAM TABLE chain AS SELECT id FROM beads; "
+        "CREATE STREAM TABLE lengths AS SELECT id, count(*) AS n FROM chain GROUP BY id",
+    )
+
+    def change() -> None:
+        # So many small files that they are put together.
+        for bead in range(8):
+            worker.ask("sql", text=f"INSERT INTO beads VALUES (1), ({bead}); REFRESH STREAM TABLE chain")
+
+    change()
+    worker.ask("fail", step="rewritten", how="kill")
+    worker.dies("optimize", name="chain")
+    worker = nursery.worker(lease_seconds=5)
+    worker.ask("refresh", name="lengths")
+    worker.ask("exact", names=["chain", "lengths"])
+    # A worker stops on the way; its lease runs out, and another refreshes in the meantime.
+    change()
+    worker.ask("fail", step="before the rewrite", how="stop")
+    worker.send("optimize", name="chain")
+    assert worker.hear() == {"at": "before the rewrite"}
+    other = nursery.worker(lease_seconds=5)
+    other.ask("sql", text="DELETE FROM beads WHERE id = 1")
+    assert other.ask("refresh", name="lengths")["action"] == "INCREMENTAL"
+    worker.signal(signal.SIGCONT)
+    assert "moved from version" in worker.hear()["error"]
+    other.ask("exact", names=["chain", "lengths"])
+    other.ask("optimize", name="chain")
+    other.ask("sql", text="INSERT INTO beads VALUES (2)")
+    other.ask("refresh", name="lengths")
+    other.ask("exact", names=["chain", "lengths"])
+    worker.end()
+    other.end()
+
+
 def test_a_rebuild_killed_half_way_keeps_the_rows_and_is_finished_by_the_next(nursery: Nursery) -> None:
     worker = nursery.worker()
     worker.ask(

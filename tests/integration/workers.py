@@ -42,6 +42,8 @@ STEPS: dict[str, tuple[str, str, str]] = {
     "before the catalog": ("penstock.catalog.sqlite", "SqliteCatalog.update_after_refresh", "before"),
     "in the catalog": ("penstock.catalog.sqlite", "SqliteCatalog.update_after_refresh", "after"),
     "in history": ("penstock.catalog.sqlite", "SqliteCatalog.finish_refresh", "after"),
+    "before the rewrite": ("penstock.refresh.optimize", "rewrite", "before"),
+    "rewritten": ("penstock.refresh.optimize", "rewrite", "after"),
     "storage made": ("penstock.refresh.create", "Storage.create", "after"),
     "catalog row made": ("penstock.catalog.sqlite", "SqliteCatalog.insert", "after"),
     "view made": ("penstock.refresh.create", "register_view", "after"),
@@ -249,6 +251,9 @@ class _Body:
             {"action": each.action, "status": each.status, "error": each.error_message}
             for each in self._ps.history(name)
         ]
+
+    def optimize(self, name: str) -> list[dict[str, Any]]:
+        return [each.to_json() for each in self._ps.optimize(name)]
 
     def repair(self) -> list[str]:
         return list(self._ps.repair().lines)

@@ -18,6 +18,7 @@ from penstock.cli import (
     history,
     info,
     init,
+    optimize,
     refresh,
     repair,
     sql,
@@ -44,6 +45,7 @@ app.command("alter")(alter.alter)
 app.command("drop")(drop.drop)
 app.command("refresh")(refresh.refresh)
 app.command("tick")(tick.tick)
+app.command("optimize")(optimize.optimize)
 app.command("repair")(repair.repair)
 app.command("status")(status.status)
 app.command("history")(history.history)

@@ -51,7 +51,7 @@ def apply(
     number: int,
 ) -> None:
     """Hand the change to Spark; CommitConflict if Spark itself saw another writer."""
-    with _translated(path):
+    with translated(path):
         if change.kind in ("append", "overwrite"):
             _write(spark, path, change, schema_json or layout.schema_json, record, app, number)
         else:
@@ -189,7 +189,8 @@ def _checked(rows: DataFrame, schema: StructType) -> DataFrame:
 
 
 @contextmanager
-def _translated(name: str) -> Iterator[None]:
+def translated(name: str) -> Iterator[None]:
+    """Errors of Spark as ours: CommitConflict for a lost race, StorageError else."""
     try:
         yield
     except _CONFLICTS as lost:

@@ -13,8 +13,8 @@ scan: row groups are skipped, and what remains of a file is cut down before it i
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterable, Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal, InvalidOperation
@@ -232,23 +232,49 @@ def told_apart(snapshot: Snapshot, name: str) -> bool:
     """True if collecting touched values of a column is likely to spare a good part of a large table.
 
     Large: several files, many rows. Told apart: a value that occurs in the table lies within few files' ranges; files
-    of a table that is not in the column's order all cover the same range. Judged by a sample, from the log alone.
+    of a table that is not in the column's order all cover the same range.
     """
-    files = snapshot.files
     rows = snapshot.rows
-    column = next((each for each in snapshot.schema.fields if each.name.lower() == name.lower()), None)
-    if column is None or not prunable(column.dataType) or len(files) < WORTH_FILES:
+    if len(snapshot.files) < WORTH_FILES or (rows is not None and rows < WORTH_ROWS):
         return False
-    if rows is not None and rows < WORTH_ROWS:
-        return False
-    sample = files[:: -(-len(files) // _SAMPLE)]
-    covered = [_covered(file, column.name, column.dataType) for file in sample]
-    known = [span for span in covered if span is not None]
-    probes = known[:: -(-len(known) // _PROBES)] if known else []
+    share = share_touched(snapshot, [name])
+    return share is not None and share <= 1 - WORTH_SHARE
+
+
+def share_touched(snapshot: Snapshot, names: Sequence[str]) -> float | None:
+    """The share of the files whose ranges hold one key of these columns, on average.
+
+    Judged by a sample, from the log alone; None if there is no telling: no file, no statistics, no type to trust.
+    """
+    fields = {each.name.lower(): each for each in snapshot.schema.fields}
+    columns = [fields[name.lower()] for name in names if name.lower() in fields]
+    columns = [column for column in columns if prunable(column.dataType)]
+    if not columns or not snapshot.files:
+        return None
+    sample = snapshot.files[:: -(-len(snapshot.files) // _SAMPLE)]
+    covered = [[_covered(file, column.name, column.dataType) for column in columns] for file in sample]
+    known = [[span for span in spans if span is not None] for spans in covered if None not in spans]
+    bounds = [sorted(bound for spans in known for bound in spans[at]) for at in range(len(columns))]
+    probes = [
+        [_amid(span, held) for span, held in zip(spans, bounds, strict=True)]
+        for spans in known[:: -(-len(known) // _PROBES) or 1]
+    ]
     if not probes:
-        return False
-    hits = sum(span is None or span[0] <= low <= span[1] for low, _ in probes for span in covered)
-    return bool(hits <= (1 - WORTH_SHARE) * len(probes) * len(sample))
+        return None
+    hits = sum(
+        all(span is None or span[0] <= value <= span[1] for span, value in zip(spans, probe, strict=True))
+        for probe in probes
+        for spans in covered
+    )
+    return hits / (len(probes) * len(sample))
+
+
+def _amid(span: tuple[Any, Any], bounds: Sequence[Any]) -> Any:
+    """A value well within a file's range: the middle one of all files' bounds that lie there.
+
+    An end of the range would not do: where all files cover the same values, half of them begin after it.
+    """
+    return bounds[(bisect_left(bounds, span[0]) + bisect_right(bounds, span[1])) // 2 - 1]
 
 
 def _covered(file: DataFile, name: str, kind: DataType) -> tuple[Any, Any] | None:

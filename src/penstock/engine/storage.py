@@ -3,13 +3,14 @@
 A refresh begins with `pin`: one handle, one version, the newest commit record and transaction number as of exactly that
 version. Whatever is committed later is committed on that handle, so anything that happened in between is a conflict and
 never a surprise. Commits of others since our newest one are looked at here: those that move no data (OPTIMIZE, changed
-properties) are accepted and named, anything else means that the stored rows are no longer ours.
+properties) are accepted and named, anything else means that the stored rows are no longer ours. Commits of ours that
+carry no record, because they move no data either, carry a note instead.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ from deltalake import CommitProperties, DeltaTable, Schema, TableFeatures, write
 from deltalake.exceptions import CommitFailedError, DeltaError, DeltaProtocolError, TableNotFoundError
 
 from penstock.engine.commit_record import USER_METADATA, CommitRecord, record_in
+from penstock.engine.delta_log import DeltaLog
 from penstock.engine.log_storage import local_path, log_storage
 from penstock.engine.storage_schema import (
     Fields,
@@ -45,10 +47,13 @@ KEY_KEY = "penstock.key"
 TARGET_FILE_SIZE = 32 * 1024 * 1024
 """A merge rewrites whole files: small enough that a clustered change rewrites little, large enough to scan well."""
 
+DELETION_VECTORS = "delta.enableDeletionVectors"
+FILE_SIZE = "delta.targetFileSize"
+
 _DEFAULTS = {
     "delta.enableChangeDataFeed": "true",
-    "delta.enableDeletionVectors": "false",
-    "delta.targetFileSize": str(TARGET_FILE_SIZE),
+    DELETION_VECTORS: "false",
+    FILE_SIZE: str(TARGET_FILE_SIZE),
     # Spark writes a checkpoint every 10 commits by default, and each costs seconds.
     "delta.checkpointInterval": "100",
 }
@@ -56,6 +61,7 @@ _WRITABLE = frozenset(
     {"invariants", "appendOnly", "changeDataFeed", "checkConstraints", "generatedColumns", "timestampNtz"}
 )
 _CONFIGURATION_NOTE = "penstock configuration"
+_LAYOUT_NOTE = "penstock layout"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +105,8 @@ class Pin:
     foreign: tuple[Foreign, ...] = ()
     damaged: str | None = None
     not_fast: str | None = None
+    laid_out_by: tuple[str, ...] | None = None
+    """The columns that the files were sorted by since our newest record, or None if they were not."""
 
     @property
     def next_transaction(self) -> int:
@@ -195,6 +203,7 @@ class Storage:
             foreign=tuple(reversed(found.foreign)),
             damaged=damaged,
             not_fast=not_writable_by_delta_rs(handle),
+            laid_out_by=found.laid_out_by,
         )
 
     def _newest(self) -> DeltaTable:
@@ -274,8 +283,19 @@ def not_writable_by_delta_rs(handle: DeltaTable) -> str | None:
     # columns of that type only.
     if "variantType" in features and not any(holds(kind, "variant") for kind in layout_of(handle).fields.values()):
         features.discard("variantType")
+    # A table that had deletion vectors keeps the feature for the sake of its older versions.
+    if "deletionVectors" in features and not _has_deletion_vectors(handle):
+        features.discard("deletionVectors")
     unknown = sorted(features - _WRITABLE)
     return f"table features {', '.join(unknown)}" if unknown else None
+
+
+def _has_deletion_vectors(handle: DeltaTable) -> bool:
+    """True if writers of the table may leave deletion vectors, or a live file has one."""
+    if handle.metadata().configuration.get(DELETION_VECTORS, "false").lower() == "true":
+        return True
+    snapshot = DeltaLog(_location(handle.table_uri)).snapshot(handle.version())
+    return any(file.deletion_vector for file in snapshot.files)
 
 
 @contextmanager
@@ -305,6 +325,7 @@ class _Found:
     foreign: list[Foreign]
     damaged: str | None
     schema_touched: bool
+    laid_out_by: tuple[str, ...] | None = None
 
 
 def _since_our_record(path: str, version: int, stream_table_id: str) -> _Found:
@@ -334,6 +355,10 @@ def _judge(found: _Found, version: int, actions: list[dict[str, Any]], stream_ta
     info = commit_info(actions)
     if _is_configuration_note(info, stream_table_id):
         return
+    laid_out_by = _layout_in(info, stream_table_id)
+    if laid_out_by is not None and not moves_data(actions):
+        found.laid_out_by = found.laid_out_by or laid_out_by
+        return
     operation = str(info.get("operation", "unknown operation"))
     if moves_data(actions):
         found.damaged = f"{operation} at version {version} changed stored rows"
@@ -362,14 +387,35 @@ def _created_in_two_steps(where: str, schema_json: str, properties: dict[str, st
     return handle
 
 
+def configuration_note(stream_table_id: str) -> str:
+    """What a commit of ours that only sets table properties says of itself."""
+    return json.dumps({_CONFIGURATION_NOTE: stream_table_id})
+
+
+def layout_note(stream_table_id: str, columns: Iterable[str]) -> str:
+    """What a commit of ours that only lays the files out anew says of itself."""
+    return json.dumps({_LAYOUT_NOTE: stream_table_id, "columns": list(columns)})
+
+
 def _configuration_note(stream_table_id: str) -> CommitProperties:
-    return CommitProperties(
-        custom_metadata={USER_METADATA: json.dumps({_CONFIGURATION_NOTE: stream_table_id})}, max_commit_retries=0
-    )
+    return CommitProperties(custom_metadata={USER_METADATA: configuration_note(stream_table_id)}, max_commit_retries=0)
 
 
 def _is_configuration_note(info: dict[str, Any], stream_table_id: str) -> bool:
-    return bool(info.get(USER_METADATA) == json.dumps({_CONFIGURATION_NOTE: stream_table_id}))
+    return bool(info.get(USER_METADATA) == configuration_note(stream_table_id))
+
+
+def _layout_in(info: dict[str, Any], stream_table_id: str) -> tuple[str, ...] | None:
+    """The columns in a layout note of this stream table; None if the commit carries none."""
+    text = info.get(USER_METADATA)
+    if not isinstance(text, str) or _LAYOUT_NOTE not in text:
+        return None
+    try:
+        told = json.loads(text)
+    except ValueError:
+        return None
+    ours = isinstance(told, dict) and told.get(_LAYOUT_NOTE) == stream_table_id
+    return tuple(told.get("columns", ())) if ours else None
 
 
 def _schema_damage(path: str, handle: DeltaTable, ours: int) -> str | None:

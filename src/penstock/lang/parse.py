@@ -21,6 +21,7 @@ from penstock.lang.statements import (
     DescribeHistory,
     DropStreamTable,
     ExplainStreamTable,
+    OptimizeStreamTable,
     RefreshMode,
     RefreshStreamTable,
     ShowStreamTables,
@@ -45,6 +46,7 @@ GRAMMAR = {
     "DESCRIBE": "DESCRIBE HISTORY STREAM TABLE name [LIMIT rows]",
     "EXPLAIN": "EXPLAIN STREAM TABLE name | query",
     "AUDIT": "AUDIT STREAM TABLE name",
+    "OPTIMIZE": "OPTIMIZE STREAM TABLE name",
 }
 """The grammar of every statement of ours, by its verb; errors and the SQL reference both print it."""
 
@@ -55,7 +57,8 @@ _OURS = [
     (("DROP", "STREAM"), "DROP"),
     (("SHOW", "STREAM"), "SHOW"),
     (("AUDIT",), "AUDIT"),
-    # REFRESH and DESCRIBE HISTORY are Spark's too, and may name a table called `stream`.
+    # REFRESH, OPTIMIZE and DESCRIBE HISTORY are Spark's too, and may name a table called `stream`.
+    (("OPTIMIZE", "STREAM", "TABLE"), "OPTIMIZE"),
     (("REFRESH", "STREAM", "TABLE"), "REFRESH"),
     (("DESCRIBE", "HISTORY", "STREAM", "TABLE"), "DESCRIBE"),
     (("DESC", "HISTORY", "STREAM", "TABLE"), "DESCRIBE"),
@@ -362,6 +365,13 @@ def _audit(cursor: _Cursor) -> Statement:
     return AuditStreamTable(name)
 
 
+def _optimize(cursor: _Cursor) -> Statement:
+    cursor.expect("OPTIMIZE", "STREAM", "TABLE")
+    name = cursor.name()
+    cursor.end()
+    return OptimizeStreamTable(name)
+
+
 _READERS: dict[str, Callable[[_Cursor], Statement]] = {
     "CREATE": _create,
     "ALTER": _alter,
@@ -371,4 +381,5 @@ _READERS: dict[str, Callable[[_Cursor], Statement]] = {
     "DESCRIBE": _describe,
     "EXPLAIN": _explain,
     "AUDIT": _audit,
+    "OPTIMIZE": _optimize,
 }

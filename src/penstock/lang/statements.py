@@ -89,6 +89,13 @@ class AuditStreamTable:
 
 
 @dataclass(frozen=True, slots=True)
+class OptimizeStreamTable:
+    """OPTIMIZE STREAM TABLE: lay the stored files out anew, sorted; no row changes."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class PassThrough:
     """A statement for Spark, untouched.
 
@@ -113,5 +120,6 @@ Statement: TypeAlias = (
     | DescribeHistory
     | ExplainStreamTable
     | AuditStreamTable
+    | OptimizeStreamTable
     | PassThrough
 )

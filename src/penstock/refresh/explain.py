@@ -22,6 +22,7 @@ from penstock.names import WEIGHT, Frontier, SourceVersion, quote
 from penstock.operators.consolidate import group_by_bits, kept_by_bits
 from penstock.operators.delta_query import STORED, DeltaQuery, Leaf, LeafKind, Moment
 from penstock.operators.source import Source
+from penstock.refresh.advise import LayoutAdvice, advise_one, advise_sources
 from penstock.refresh.compute import rows_at_rest
 from penstock.refresh.cost import Choice
 from penstock.refresh.warehouse import Warehouse
@@ -51,6 +52,8 @@ class Explanation:
     """The newest refresh that computed something."""
     choice: Choice | None = None
     """What both modes would cost now; None if there is nothing to choose between."""
+    layout: tuple[LayoutAdvice, ...] = ()
+    """How its own files lie, then the sources that should be laid out anew."""
 
     def text(self) -> str:
         """For the terminal."""
@@ -61,6 +64,7 @@ class Explanation:
             lines.append(f"             {self.reason}")
         lines.append(f"  stored as  {self.strategy}")
         lines += self._costs()
+        lines += self._layout()
         lines += ["", "sources", *(f"  {line}" for line in self.source_lines)]
         if self.tree:
             lines += ["", "operators", *(f"  {line}" for line in self.tree)]
@@ -83,6 +87,17 @@ class Explanation:
                 f"  last time  {last.action.value}: {last.delta_rows or 0:,} rows changed, rows read: {read}{share}, "
                 f"rows written: {last.rows_written or 0:,}"
             )
+        return lines
+
+    def _layout(self) -> list[str]:
+        lines = []
+        for each in self.layout:
+            own = each.is_stream_table
+            lines.append(f"  layout     {each.text()}" if own else f"             source {each.table}: {each.text()}")
+            if own and each.layout.deletion_vectors:
+                lines.append("             deletion vectors are on: Spark applies every change, delta-rs none")
+            if each.command:
+                lines.append(f"             run: {each.command}")
         return lines
 
     def to_json(self) -> dict[str, Any]:
@@ -111,6 +126,7 @@ class Explanation:
             }
             if self.last is not None
             else None,
+            "layout": [each.to_json() for each in self.layout],
         }
 
 
@@ -130,7 +146,9 @@ def explain_table(warehouse: Warehouse, meta: StreamTableMeta) -> Explanation:
     told = _explain(str(meta.name), plan, meta.refresh_mode, meta.frontier, changes, stored, {STORED: held})
     runs = warehouse.catalog.effective_runs(meta.id, 1)
     choice = weigh(warehouse.catalog, warehouse.settings, meta, plan, changes, held) if meta.frontier else None
-    return replace(told, last=runs[0] if runs else None, choice=choice)
+    wanting = [advice for _, advice in advise_sources(warehouse, [(meta, plan)]) if advice.needed]
+    layout = (advise_one(warehouse, meta, plan), *wanting)
+    return replace(told, last=runs[0] if runs else None, choice=choice, layout=layout)
 
 
 def explain_query(warehouse: Warehouse, query: str, settings: dict[str, str], database: str) -> Explanation:

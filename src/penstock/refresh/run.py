@@ -145,7 +145,7 @@ class Refresher:
         )
         if meta.id not in moved:
             return None
-        return self._result(attempt, Decision(Action.NO_DATA), situation.after, pin.record_version, None)
+        return self._result(attempt, Decision(Action.NO_DATA), situation.after, pin.version, None)
 
     def _guarded(self, attempt: Attempt, pins: Pins, held: HeldLease, report: Report | None) -> RefreshResult:
         meta = attempt.meta
@@ -323,7 +323,8 @@ class Refresher:
         if not _overdue(pin, situation):
             return None
         record = self._commit_record(attempt, decision, situation, pin, definition)
-        return carry_frontier(storage, pin, record).version
+        spark = self._workspace(definition).session if pin.not_fast else None
+        return carry_frontier(storage, pin, record, spark=spark).version
 
     def _commit_record(
         self,
@@ -375,7 +376,9 @@ class Refresher:
                 reason_code=decision.reason_code,
                 reason=decision.reason,
             )
-        result = self._result(attempt, decision, situation.after, shown, computed)
+        # Commits since our record that moved no data may have laid the files out better.
+        seen = version if version is not None else pin.version
+        result = self._result(attempt, decision, situation.after, seen, computed)
         level = logging.WARNING if decision.action is Action.REINITIALIZE else logging.INFO
         _log.log(
             level,

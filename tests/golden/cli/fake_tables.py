@@ -11,7 +11,10 @@ from typing import Any
 
 from penstock.catalog.model import Action, RefreshRecord, RefreshStatus
 from penstock.cli.desk import Openers
+from penstock.engine.layout import FileLayout
 from penstock.errors import HasConsumers, QueryInvalid, StreamTableNotFound
+from penstock.refresh.advise import LayoutAdvice
+from penstock.refresh.optimize import OptimizeResult
 
 NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
@@ -265,6 +268,28 @@ class FakeTables:
 
     def _tick(self, now: datetime | None = None) -> list[RefreshResult]:
         return [self._refresh("idle"), self._refresh("top")] if now is None else []
+
+    def _optimize(self, name: str | None = None, dry_run: bool = False) -> list[OptimizeResult]:
+        poor = FileLayout(files=48, bytes=96 << 20, rows=900_000, touched=0.92, hidden_rows=0, deletion_vectors=False)
+        good = FileLayout(files=16, bytes=90 << 20, rows=900_000, touched=0.0625, hidden_rows=0, deletion_vectors=False)
+        needed = "a key touches 92% of 48 files, sorted it would touch 6%"
+
+        def advice(table: str, held: FileLayout, why: str, command: str | None, stream: bool = True) -> LayoutAdvice:
+            because = "its key" if stream else "read by revenue"
+            return LayoutAdvice(f"default.{table}", stream, ("region",), because, why, held, 0.0625, command)
+
+        told = [
+            advice("revenue", poor, needed, "penstock optimize default.revenue"),
+            advice("top", good, "", None),
+            advice("orders", poor, needed, "OPTIMIZE `default`.`orders` ZORDER BY (`region`)", stream=False),
+        ]
+        found = [each for each in told if name is None or each.table == f"default.{name}"]
+        return [
+            OptimizeResult(each, ("sorted",), each.needed, good, 9, 2.5)
+            if each.needed and not dry_run and (each.is_stream_table or name)
+            else OptimizeResult(each, (), each.text(), each.layout, None, 0.01)
+            for each in found
+        ]
 
     def _repair(self) -> RepairReport:
         return RepairReport(["default.revenue: catalog entry rebuilt from its table", "1 interrupted refresh closed"])

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from deltalake import DeltaTable, TableFeatures, write_deltalake
+from deltalake import CommitProperties, DeltaTable, TableFeatures, write_deltalake
 from deltalake.exceptions import DeltaError
 
 import penstock.engine.apply_delta_rs as apply_delta_rs
@@ -16,7 +16,15 @@ import penstock.engine.merge_predicate as merge_predicate
 from penstock.engine.apply import Change
 from penstock.engine.commit import carry_frontier, commit
 from penstock.engine.merge_predicate import OP
-from penstock.engine.storage import Layout, Storage, key_configuration, read_commit, translated
+from penstock.engine.storage import (
+    DELETION_VECTORS,
+    Layout,
+    Storage,
+    key_configuration,
+    layout_note,
+    read_commit,
+    translated,
+)
 from penstock.errors import CommitConflict, InternalError, StorageError, StorageMissing, TableExists, UnstorableColumn
 from penstock.names import WEIGHT
 from stored import ID, SAMPLES, Model, apply_now, bag, record, schema, table
@@ -123,6 +131,21 @@ class TestPin:
         pin = storage.pin()
         assert [(one.version, one.operation) for one in pin.foreign] == [(3, "OPTIMIZE")]
         assert (pin.damaged, pin.record_version) == (None, 2)
+
+    def test_a_compaction_of_ours_is_not_foreign_unless_it_moves_rows(self, tmp_path: Path) -> None:
+        storage = create(tmp_path)
+        for key in range(3):
+            apply_now(storage, upsert((key, "a")))
+        note = CommitProperties(custom_metadata={"userMetadata": layout_note(ID, ["k"])})
+        DeltaTable(storage.path).optimize.compact(commit_properties=note)
+        pin = storage.pin()
+        assert (pin.foreign, pin.damaged, pin.laid_out_by) == ((), None, ("k",))
+        apply_now(storage, upsert((9, "a")))
+        assert storage.pin().laid_out_by is None, "rows came since"
+        write_deltalake(storage.path, table(KEYED, [{"k": 7, "v": "x"}]), mode="append", commit_properties=note)
+        pin = storage.pin()
+        assert pin.laid_out_by is None
+        assert "changed stored rows" in str(pin.damaged)
 
     def test_a_foreign_change_of_rows_is_damage(self, tmp_path: Path) -> None:
         storage = create(tmp_path)
@@ -259,6 +282,8 @@ class TestCommit:
         storage = create(tmp_path)
         handle = DeltaTable(storage.path)
         handle.alter.add_feature(TableFeatures.DeletionVectors, allow_protocol_versions_increase=True)
+        assert storage.pin().not_fast is None, "the feature alone leaves no vector"
+        storage.set_configuration({DELETION_VECTORS: "true"})
         pin = storage.pin()
         assert pin.not_fast is not None
         assert "deletionVectors" in pin.not_fast

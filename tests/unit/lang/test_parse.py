@@ -12,6 +12,7 @@ from penstock.lang import (
     DescribeHistory,
     DropStreamTable,
     ExplainStreamTable,
+    OptimizeStreamTable,
     PassThrough,
     RefreshStreamTable,
     ShowStreamTables,
@@ -88,6 +89,8 @@ def test_alter(tail: str, want: AlterStreamTable) -> None:
          ExplainStreamTable(query="WITH a AS (SELECT 1) SELECT * FROM a")),
         ("EXPLAIN STREAM TABLE (SELECT 1)", ExplainStreamTable(query="(SELECT 1)")),
         ("AUDIT STREAM TABLE r", AuditStreamTable("r")),
+        ("OPTIMIZE STREAM TABLE s.r", OptimizeStreamTable("s.r")),
+        ("OPTIMIZE stream", PassThrough("OPTIMIZE stream", "other", "stream", verb="OPTIMIZE")),
     ],
 )  # fmt: skip
 def test_the_other_statements(text: str, want: Statement) -> None:
