@@ -7,8 +7,9 @@
                 weight) to this one, 'i' inserts this physical row and matches nothing
     overwrite   these rows are the table from now on; the columns may change
 
-delta-rs commits in milliseconds from the driver's memory, Spark needs a second before it starts but spreads the work:
-small changes go to the first, large ones to the second, and where most rows change anyway the table is written anew.
+delta-rs commits in milliseconds from the driver's memory; Spark needs a second before it starts but spreads the work.
+Small changes go to the first. Of large ones, appends and overwrites are written by Spark as plain files and committed
+by delta-rs (`staged`), and merges go to Spark.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from penstock.errors import InvalidSetting
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+    from penstock.engine.staged import StagedFiles
 
 Kind = Literal["append", "keyed", "bag", "overwrite"]
 Applier = Literal["delta-rs", "spark"]
@@ -41,7 +44,14 @@ class Change:
     """What to apply; see the module for what `rows` holds in each kind."""
 
     kind: Kind
-    rows: pa.Table | DataFrame
+    rows: pa.Table | DataFrame | StagedFiles
+
+
+def is_staged(change: Change) -> bool:
+    """True if the rows are in files already."""
+    from penstock.engine.staged import StagedFiles
+
+    return isinstance(change.rows, StagedFiles)
 
 
 class ApplySettings(Protocol):
@@ -76,6 +86,8 @@ def choose_applier(change: Change, settings: ApplySettings, thresholds: Threshol
             raise InvalidSetting(
                 name="apply", value=other, why="there is no such applier", allowed="auto, delta-rs, spark"
             )
+    if is_staged(change):
+        return "delta-rs"
     if not isinstance(change.rows, pa.Table):
         return "spark"
     fits = fits_driver(change.rows.num_rows, change.rows.nbytes, thresholds)

@@ -12,10 +12,12 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import ColumnProperties, CommitProperties, DeltaTable, Transaction, WriterProperties, write_deltalake
+from deltalake.transaction import AddAction, RemoveAction
 
 from penstock.engine.apply import Change
 from penstock.engine.commit_record import USER_METADATA
 from penstock.engine.merge_predicate import OP, KeyRange, identifier, match, rangeable, within
+from penstock.engine.staged import StagedFile, StagedFiles
 from penstock.engine.storage import Layout, layout_of
 from penstock.engine.storage_schema import Fields, arrow_schema, conform, fields_of, prunable, same_columns
 from penstock.errors import InternalError
@@ -26,7 +28,14 @@ RANGE_COLUMNS = 4
 
 
 def apply(
-    handle: DeltaTable, change: Change, rows: pa.Table, *, schema_json: str | None, record: str, app: str, number: int
+    handle: DeltaTable,
+    change: Change,
+    rows: pa.Table | StagedFiles,
+    *,
+    schema_json: str | None,
+    record: str,
+    app: str,
+    number: int,
 ) -> None:
     """Commit the change on `handle`.
 
@@ -34,7 +43,9 @@ def apply(
     """
     layout = layout_of(handle)
     properties = commit_properties(record, app, number)
-    if change.kind == "overwrite":
+    if isinstance(rows, StagedFiles):
+        _name_files(handle, change, rows, properties)
+    elif change.kind == "overwrite":
         _overwrite(handle, rows, layout, schema_json, properties)
     elif change.kind == "append":
         stored = conform(rows, arrow_schema(layout.schema_json))
@@ -119,6 +130,17 @@ def _overwrite(
         writer_properties=writer_properties(fields_of(wanted)),
         commit_properties=properties,
     )
+
+
+def _name_files(handle: DeltaTable, change: Change, staged: StagedFiles, properties: CommitProperties) -> None:
+    if change.kind not in ("append", "overwrite"):
+        raise InternalError(why=f"files cannot be part of a {change.kind} change")
+    added: list[AddAction | RemoveAction] = [_added(file) for file in staged.files]
+    handle.create_write_transaction(added, change.kind, handle.schema(), commit_properties=properties)
+
+
+def _added(file: StagedFile) -> AddAction:
+    return AddAction(file.path, file.size, {}, file.modified_ms, True, file.statistics)
 
 
 def _merge(handle: DeltaTable, change: Change, rows: pa.Table, layout: Layout, properties: CommitProperties) -> None:

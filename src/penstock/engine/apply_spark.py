@@ -24,6 +24,7 @@ from pyspark.sql.types import StringType, StructType
 from penstock.engine.apply import Change
 from penstock.engine.apply_delta_rs import RANGE_COLUMNS, key_ranges, merge_key, merge_source
 from penstock.engine.merge_predicate import OP, KeyRange, identifier, match, rangeable, within
+from penstock.engine.staged import StagedFiles
 from penstock.engine.storage import Layout
 from penstock.engine.storage_schema import Fields, arrow_schema, conform, fields_of, nullable
 from penstock.errors import CommitConflict, InternalError, StorageError
@@ -76,7 +77,7 @@ def _write(
     if isinstance(change.rows, pa.Table):
         rows = _frame(spark, conform(change.rows, arrow_schema(schema_json)), schema)
     else:
-        rows = _checked(change.rows, schema)
+        rows = conformed(_in_spark(spark, change), schema)
     writer = (
         rows.write.format("delta")
         .mode(change.kind)
@@ -99,7 +100,7 @@ def _merge(spark: SparkSession, path: str, change: Change, layout: Layout, recor
         rows = _frame(spark, source, schema)
     else:
         # Pinned to disk once: the ranges and both passes of the merge must see the very same rows.
-        rows = _checked(change.rows, schema).localCheckpoint(eager=True)
+        rows = conformed(_in_spark(spark, change), schema).localCheckpoint(eager=True)
         ranges = _ranges(rows, change, key, fields)
     session = spark.newSession()
     for name, value in (
@@ -177,7 +178,12 @@ def _frame(spark: SparkSession, rows: pa.Table, schema: StructType) -> DataFrame
     return spark.createDataFrame(rows, schema=schema)
 
 
-def _checked(rows: DataFrame, schema: StructType) -> DataFrame:
+def _in_spark(spark: SparkSession, change: Change) -> DataFrame:
+    return change.rows.frame(spark) if isinstance(change.rows, StagedFiles) else change.rows
+
+
+def conformed(rows: DataFrame, schema: StructType) -> DataFrame:
+    """The rows with the table's columns in their order; an error if one is missing or of another type."""
     if sorted(rows.columns) != sorted(schema.names):
         raise InternalError(why=f"rows have the columns {rows.columns}, the table has {schema.names}")
     rows = rows.select(*[F.col(identifier(name, "spark")).alias(name, metadata={}) for name in schema.names])

@@ -10,10 +10,13 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from penstock.compile.stored import MINUS, OP, PLUS, SHOWN, Store
 from penstock.engine.apply import Change
+from penstock.engine.apply_spark import conformed, spark_schema
 from penstock.engine.definition import Definition
-from penstock.engine.program import Rows
+from penstock.engine.program import Program, Rows
 from penstock.engine.registry import view_query
 from penstock.engine.scan import scan
+from penstock.engine.staged import StagedFiles, stage, stageable
+from penstock.engine.storage import Pin, Storage, layout_of
 from penstock.engine.workspace import Workspace
 from penstock.names import WEIGHT, quote
 from penstock.operators.types import same
@@ -36,27 +39,42 @@ def as_change(store: Store, rows: Rows, plain: bool) -> Change:
     return Change("append", _select(rows, columns)) if plain else Change("bag", _select(rows, [*columns, OP]))
 
 
-def whole_table(rows: Rows, on_driver: bool) -> Rows:
-    """All rows of a table, run now: collected if they fit, else cached."""
-    assert isinstance(rows.held, DataFrame)
-    return Rows(rows.schema, rows.held.toArrow() if on_driver else rows.held.persist())
+def count_visible(rows: pa.Table | DataFrame | StagedFiles, store: Store) -> int:
+    """How many rows of a whole table, each of weight 1, a user would see."""
+    if isinstance(rows, StagedFiles):
+        return rows.count_where(SHOWN) if store.has_hidden_rows else rows.rows
+    if isinstance(rows, pa.Table):
+        return int(pc.sum(rows.column(SHOWN)).as_py() or 0) if store.has_hidden_rows else int(rows.num_rows)
+    return int((rows.where(F.col(quote(SHOWN))) if store.has_hidden_rows else rows).count())
 
 
-def count_visible(spark: SparkSession, rows: Rows, store: Store) -> int:
-    """How many rows a user would see."""
-    if isinstance(rows.held, pa.Table):
-        if store.has_hidden_rows:
-            return int(pc.sum(rows.held.column(SHOWN)).as_py() or 0)
-        return int(pc.sum(rows.held.column(WEIGHT)).as_py() or 0) if store.weighted else int(rows.held.num_rows)
-    frame = rows.held.where(F.col(quote(SHOWN))) if store.has_hidden_rows else rows.held
-    return int(frame.count())
-
-
-def check_unique(spark: SparkSession, rows: Rows, key: tuple[str, ...] | None) -> str | None:
+def check_unique(program: Program, change: Change, schema: StructType, key: tuple[str, ...]) -> str | None:
     """A key that occurs twice, as text; None if there is none."""
-    columns = [F.col(quote(name)) for name in key or ()]
-    doubled = rows.frame(spark).groupBy(*columns).count().where("count > 1").limit(1).collect()
+    rows, spark = change.rows, program.spark
+    frame = rows.frame(spark) if isinstance(rows, StagedFiles) else Rows(schema, rows).frame(spark)
+    doubled = frame.groupBy(*(F.col(quote(name)) for name in key)).count().where("count > 1").limit(1).collect()
     return str(doubled[0].asDict()) if doubled else None
+
+
+def staged(change: Change, storage: Storage, pin: Pin) -> Change:
+    """The change with its rows in files, if they are many and only have to be added."""
+    if not isinstance(change.rows, DataFrame) or change.kind not in {"append", "overwrite"}:
+        return change
+    if pin.not_fast is not None or not stageable(storage.path):
+        return change
+    schema = spark_schema(layout_of(pin.handle).schema_json)
+    return Change(change.kind, stage(conformed(change.rows, schema), storage.path))
+
+
+def whole_table(rows: Rows, on_driver: bool, files: tuple[Storage, Pin] | None) -> Change:
+    """All rows of a table, run now: collected, or written to files if there is a place for them, or cached."""
+    assert isinstance(rows.held, DataFrame)
+    if on_driver:
+        return Change("overwrite", rows.held.toArrow())
+    ready = Change("overwrite", rows.held)
+    if files is not None:
+        ready = staged(ready, *files)
+    return Change("overwrite", rows.held.persist()) if isinstance(ready.rows, DataFrame) else ready
 
 
 def sample(spark: SparkSession, rows: Rows, operation: str) -> str:
@@ -79,7 +97,7 @@ def overlaid(
         fields = [stored.schema[name] if name in columns else marked for name in change.rows.column_names]
         rows = spark.createDataFrame(change.rows, schema=StructType(fields))
     else:
-        rows = change.rows
+        rows = change.rows.frame(spark) if isinstance(change.rows, StagedFiles) else change.rows
     if change.kind == "append":
         merged = stored.unionByName(rows.select(*columns))
     else:

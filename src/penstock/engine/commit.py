@@ -77,7 +77,7 @@ def commit(
     session = _session(storage, pin, spark) if chosen == "spark" else None
     _prepare(storage, pin, record, schema_json, chosen)
     if session is None:
-        rows = change.rows if isinstance(change.rows, pa.Table) else change.rows.toArrow()
+        rows = change.rows.toArrow() if hasattr(change.rows, "toArrow") else change.rows
         base = pin.handle.version()
         with _unless_it_landed(storage, base, record), translated(storage.path):
             apply_delta_rs.apply(
@@ -90,7 +90,7 @@ def commit(
                 number=transaction_number,
             )
         version = _landed_by_delta_rs(storage, base, record)
-        written = int(rows.num_rows)
+        written = rows.num_rows if isinstance(rows, pa.Table) else rows.rows
     else:
         from penstock.engine import apply_spark
 

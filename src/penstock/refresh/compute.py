@@ -22,6 +22,7 @@ from penstock.engine.change_rows import (
     combined,
     count_visible,
     sample,
+    staged,
     whole_table,
 )
 from penstock.engine.commit import commit
@@ -34,7 +35,8 @@ from penstock.engine.pinned_query import folder
 from penstock.engine.program import Program, Read, Rows, Timed, rows_of, untimed
 from penstock.engine.running import data_errors
 from penstock.engine.schema_text import schema_json
-from penstock.engine.storage import DEFINITION_KEY, Pin, Storage, key_configuration
+from penstock.engine.storage import DEFINITION_KEY, Pin, Storage, key_configuration, layout_of
+from penstock.engine.storage_schema import same_columns
 from penstock.engine.workspace import Workspace
 from penstock.errors import InternalError, KeyViolated, QueryFailed, StateDamaged
 from penstock.names import Interval
@@ -44,6 +46,9 @@ from penstock.settings import Settings
 
 SMALL_SOURCES = 64 * 1024 * 1024
 """Up to this many bytes of sources, a full result is brought to the driver and committed from there."""
+
+SMALL_RESULT = 200_000
+"""And up to this many rows; beyond, Spark writes them."""
 
 Tell = Callable[[str, int], None]
 
@@ -200,6 +205,8 @@ def _computed(
         read, at_rest = rows_of(work.reads), work.rows_at_rest
         return Computed(decision, None, 0, 0, rows_in, 0, read, at_rest, None, _no_commit)
     ready = as_change(work.plan.store, rows, plain)
+    if work.settings.apply == "auto":
+        ready = staged(ready, work.storage, work.pin)
     applier = choose_applier(ready, work.settings)
     return Computed(
         decision,
@@ -294,22 +301,20 @@ def _difference(work: Work, decision: Decision, timed: Timed, tell: Tell) -> Com
 
 def _overwrite(work: Work, decision: Decision, timed: Timed, tell: Tell) -> Computed:
     store = work.plan.store
-    on_driver = _sources_bytes(work) <= SMALL_SOURCES
-    program = work.program(on_driver)
+    program = work.program(on_driver=_fits_driver(work))
+    schema = schema_json(program.spark, store.columns)
     with timed("compute"), data_errors(work.name):
         fresh = _fresh(work, program)
-        rows = whole_table(fresh, on_driver)
+        stageable = work.settings.apply == "auto" and same_columns(schema, layout_of(work.pin.handle).schema_json)
+        ready = whole_table(fresh, program.on_driver, (work.storage, work.pin) if stageable else None)
         tell("check", 1)
-        doubled = check_unique(program.spark, rows, store.key) if work.definition.key else None
+        doubled = check_unique(program, ready, fresh.schema, store.key or ()) if work.definition.key else None
         if doubled is not None:
             raise KeyViolated(key=", ".join(work.definition.key), name=work.name, sample=doubled)
-        inserted = count_visible(program.spark, rows, store)
+        inserted = count_visible(ready.rows, store)
         deleted = 0
         if work.pin.record is not None:
             deleted = work.workspace.stored_rows(work.storage.path, work.pin.version)
-    redefined = _redefined(work)
-    schema = schema_json(program.spark, store.columns)
-    ready = Change("overwrite", rows.held)
     applier = choose_applier(ready, work.settings)
 
     return Computed(
@@ -323,8 +328,15 @@ def _overwrite(work: Work, decision: Decision, timed: Timed, tell: Tell) -> Comp
         work.rows_at_rest,
         applier,
         _committer(program, ready, applier, schema),
-        redefined,
+        _redefined(work),
     )
+
+
+def _fits_driver(work: Work) -> bool:
+    """True if the whole result is expected to be small: it was, and the sources are not large."""
+    stored = work.workspace.logs.at(work.storage.path).snapshot(work.pin.version)
+    expected = stored.rows if work.pin.record is not None else work.rows_at_rest
+    return _sources_bytes(work) <= SMALL_SOURCES and (expected is None or expected <= SMALL_RESULT)
 
 
 def _redefined(work: Work) -> Definition | None:
