@@ -15,7 +15,7 @@ from penstock.engine.definition import Definition
 from penstock.engine.program import Program, Rows
 from penstock.engine.registry import view_query
 from penstock.engine.scan import scan
-from penstock.engine.staged import StagedFiles, stage, stageable
+from penstock.engine.staged import StagedFiles, sort_staged, stage, stageable
 from penstock.engine.storage import Pin, Storage, layout_of
 from penstock.engine.workspace import Workspace
 from penstock.names import WEIGHT, quote
@@ -66,14 +66,20 @@ def staged(change: Change, storage: Storage, pin: Pin) -> Change:
     return Change(change.kind, stage(conformed(change.rows, schema), storage.path))
 
 
-def whole_table(rows: Rows, on_driver: bool, files: tuple[Storage, Pin] | None) -> Change:
-    """All rows of a table, run now: collected, or written to files if there is a place for them, or cached."""
+def whole_table(rows: Rows, on_driver: bool, files: tuple[Storage, Pin] | None, in_order: bool) -> Change:
+    """All rows of a table, run now: collected, or written to files if there is a place for them, or cached.
+
+    Files are sorted with `in_order`, if they are many.
+    """
     assert isinstance(rows.held, DataFrame)
     if on_driver:
         return Change("overwrite", rows.held.toArrow())
     ready = Change("overwrite", rows.held)
     if files is not None:
         ready = staged(ready, *files)
+    if files is not None and in_order and isinstance(ready.rows, StagedFiles):
+        key = layout_of(files[1].handle).key
+        ready = Change("overwrite", sort_staged(rows.held.sparkSession, ready.rows, key))
     return Change("overwrite", rows.held.persist()) if isinstance(ready.rows, DataFrame) else ready
 
 

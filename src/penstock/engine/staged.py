@@ -10,22 +10,28 @@ millisecond, outwards) and strings. Files that no commit came to name are remove
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 from uuid import uuid4
 
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StructType, TimestampNTZType, TimestampType
 
 from penstock.engine.log_storage import local_path
 from penstock.engine.pruning import prunable
+from penstock.names import WEIGHT, quote
 
-ROWS_PER_FILE = 500_000
+ROWS_PER_FILE = 250_000
 """A merge rewrites whole files, and pruning skips whole files: not too large."""
+
+SORT_ROWS = 2_000_000
+"""From so many rows on, the first rows of a table are sorted: later changes then touch few of its files."""
 
 _TEXT = 256
 """Longer strings are no bounds worth keeping in a log."""
@@ -89,6 +95,25 @@ def stage(frame: DataFrame, root: str) -> StagedFiles:
         if written.rows:
             files.append(written)
     return StagedFiles(str(base), frame.schema, tuple(files))
+
+
+def sort_staged(spark: SparkSession, staged: StagedFiles, key: Sequence[str] | None) -> StagedFiles:
+    """The same rows in files that can be told apart by the key; as they are, if they are few.
+
+    Without a key, by the first column whose bounds can be trusted. The rows are written twice, because sorting what
+    is written is cheap, and sorting a query would run it twice.
+    """
+    columns = [field.name for field in staged.schema.fields if prunable(field.dataType) and field.name != WEIGHT]
+    order = [name for name in key if name in columns] if key is not None else columns[:1]
+    if staged.rows < SORT_ROWS or not order:
+        return staged
+    files = -(-staged.rows // ROWS_PER_FILE)
+    ranges = [F.col(quote(name)) for name in order]
+    spread = staged.frame(spark).repartitionByRange(files, *ranges).sortWithinPartitions(*ranges)
+    ordered = stage(spread, staged.root)
+    for folder in {Path(path).parent for path in staged.paths}:
+        rmtree(folder)
+    return ordered
 
 
 def _described(path: Path, name: str, schema: StructType) -> StagedFile:

@@ -306,7 +306,8 @@ def _overwrite(work: Work, decision: Decision, timed: Timed, tell: Tell) -> Comp
     with timed("compute"), data_errors(work.name):
         fresh = _fresh(work, program)
         stageable = work.settings.apply == "auto" and same_columns(schema, layout_of(work.pin.handle).schema_json)
-        ready = whole_table(fresh, program.on_driver, (work.storage, work.pin) if stageable else None)
+        first = decision.reason_code == "FIRST_FILL" or decision.action is Action.REINITIALIZE
+        ready = whole_table(fresh, program.on_driver, (work.storage, work.pin) if stageable else None, first)
         tell("check", 1)
         doubled = check_unique(program, ready, fresh.schema, store.key or ()) if work.definition.key else None
         if doubled is not None:
