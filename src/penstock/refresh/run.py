@@ -67,6 +67,7 @@ class Attempt:
     refresh_id: str = field(default_factory=lambda: uuid.uuid4().hex)
     timings: dict[str, float] = field(default_factory=dict)
     started: float = field(default_factory=time.perf_counter)
+    ended: float | None = None
 
     @contextmanager
     def timed(self, stage: str) -> Iterator[None]:
@@ -78,7 +79,7 @@ class Attempt:
 
     @property
     def seconds(self) -> float:
-        return time.perf_counter() - self.started
+        return (time.perf_counter() if self.ended is None else self.ended) - self.started
 
 
 @dataclass(frozen=True)
@@ -113,10 +114,15 @@ class Refresher:
         self._now = now
         self._sleep = sleep
 
-    def refresh(self, meta: StreamTableMeta, pins: Pins, report: Report | None = None) -> RefreshResult:
-        """Bring one stream table to the pins. Its upstream stream tables must be there already."""
+    def refresh(
+        self, meta: StreamTableMeta, pins: Pins, report: Report | None = None, looked: bool = False
+    ) -> RefreshResult:
+        """Bring one stream table to the pins. Its upstream stream tables must be there already.
+
+        `looked` says that `look` has just found something to do.
+        """
         attempt = Attempt(meta)
-        quiet = self.look(meta, pins)
+        quiet = None if looked else self.look(meta, pins)
         settled = self.settle([quiet]) if quiet is not None else {}
         if meta.id in settled:
             return settled[meta.id]
@@ -158,6 +164,7 @@ class Refresher:
             or _overdue(found, situation)
         ):
             return None
+        attempt.ended = time.perf_counter()
         return Quiet(attempt, situation, situation.before, found.record_version)
 
     def settle(self, quiet: Sequence[Quiet]) -> dict[int, RefreshResult]:

@@ -110,6 +110,8 @@ class _Tour:
     report: Report | None
     isolate: bool
     arrived: dict[str, Arrival] = field(default_factory=dict)
+    looked: set[str] = field(default_factory=set)
+    """Tables that were found not to be quiet."""
 
     def settle_quiet(self) -> None:
         """Advance every table to which nothing happened, nor to any of its upstreams."""
@@ -118,7 +120,9 @@ class _Tour:
         for key in self.scene.order:
             pins = self._pins(key, there) if self._may_run(key) else None
             quiet = refresher.look(self.scene.tables[key], pins) if pins is not None else None
-            if quiet is not None:
+            if quiet is None and pins is not None:
+                self.looked.add(key)
+            elif quiet is not None:
                 found[key] = quiet
                 there[key] = self._arrival(quiet.situation.after, quiet.version)
         # A table that somebody else is working on right now is left to a refresh of its own. Its quiet consumers are
@@ -164,7 +168,7 @@ class _Tour:
             why = "its upstreams show different versions of one table; another worker is ahead of this refresh"
             return Arrival(_skipped(catalog, meta, "INCONSISTENT_PINS", why, self.stamp), blocked=True)
         try:
-            result = self.warehouse.refresher.refresh(meta, pins, self.report)
+            result = self.warehouse.refresher.refresh(meta, pins, self.report, key in self.looked)
         except PenstockError:
             if not self.isolate:
                 raise
