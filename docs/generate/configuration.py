@@ -13,7 +13,7 @@ _TUNING = {
     "min_target_lag_seconds": "Lower it only if refreshes take well under half of the lag you want.",
     "max_consecutive_errors": "Errors that go away by waiting (another writer, a busy table) do not count.",
     "log_level": "Not used yet: this version logs nothing of its own. Spark's log has `PENSTOCK_SPARK_LOG`.",
-    "max_concurrent_refreshes": "Read by the scheduler that runs for ever, which is not there yet.",
+    "max_concurrent_refreshes": "In one tick or refresh; each starts when its upstreams are done. 1 means one by one.",
     "history_keep_days": "Pruning comes with the scheduler that runs for ever; until then history is kept whole.",
     "lease_seconds": "Shorter means a crashed worker on another host is replaced sooner; a live one renews it in time.",
     "driver_memory": "Small deltas are committed from the driver's memory. Has no effect on a session you pass in.",

@@ -32,6 +32,7 @@ _PARAMETERS = {
     "text": "Statements, separated by semicolons.",
     "progress": "A function that is called with a `Progress` as the work moves on.",
     "name": "`table`, `schema.table` or `catalog.schema.table`; the schema defaults to Spark's current one.",
+    "names": "Stream tables, each named as above; the result has them in this order.",
     "query": "One Spark query as text.",
     "target_lag": "A duration such as `'5 minutes'`, a `timedelta`, or None for DOWNSTREAM.",
     "refresh_mode": "`AUTO`, `INCREMENTAL` or `FULL`, in any case.",
@@ -52,7 +53,7 @@ _SECTIONS = {
     "SQL": ["sql"],
     "Definitions": ["create_stream_table", "alter_stream_table", "drop_stream_table"],
     "Refreshing": ["refresh", "tick"],
-    "Reading": ["table", "explain", "audit"],
+    "Reading": ["table", "read_together", "explain", "audit"],
     "Looking": ["status", "history", "graph", "info"],
     "Care": ["advise", "optimize", "repair", "close"],
 }

@@ -48,6 +48,7 @@ from penstock.refresh.drop import drop
 from penstock.refresh.explain import Explanation, explain_query, explain_table
 from penstock.refresh.fresh import fresh_rows
 from penstock.refresh.optimize import OptimizeResult, keep_vectors, optimize
+from penstock.refresh.read_together import rows_together
 from penstock.refresh.repair import RepairReport, repair
 from penstock.refresh.result import RefreshResult, Report
 from penstock.refresh.together import refresh_together
@@ -383,10 +384,7 @@ class StreamTables:
         now: datetime | None = None,
     ) -> list[RefreshResult]:
         warehouse = self._warehouse
-        moment = (lambda: now) if now is not None else warehouse.now
-        results = refresh_together(
-            warehouse.catalog, warehouse.refresher, warehouse.logs, targets, moment, progress, isolate
-        )
+        results = refresh_together(warehouse, targets, now or warehouse.now(), progress, isolate)
         for result in results:
             if result.action == "REINITIALIZE":
                 show_definition(warehouse, self._find(result.name))
@@ -418,7 +416,18 @@ class StreamTables:
     def table(self, name: str, fresh: bool = False) -> DataFrame:
         """The stream table's rows; with `fresh`, as they would be after a refresh, without writing anything."""
         meta = self._find(name)
-        return fresh_rows(self._warehouse, meta) if fresh else self.spark.table(meta.name.sql)
+        return fresh_rows(self._warehouse, [meta])[0] if fresh else self.spark.table(meta.name.sql)
+
+    def read_together(self, names: Iterable[str], fresh: bool = False) -> dict[str, DataFrame]:
+        """The rows of several stream tables at one instant: all show the same version of every base table they share.
+
+        As they are stored, that is the newest such instant; `NoCommonInstant` if there is none. With `fresh`, it is
+        now. Nothing is written.
+        """
+        asked = list(dict.fromkeys(names))
+        metas = [self._find(name) for name in asked]
+        frames = fresh_rows(self._warehouse, metas) if fresh else rows_together(self._warehouse, metas)
+        return dict(zip(asked, frames, strict=True))
 
     def explain(self, name_or_query: str) -> Explanation:
         """How a stream table is maintained, or how a query would be."""

@@ -3,7 +3,7 @@
     PenstockError
     ├── UsageError                what was asked for cannot be done as asked            NEVER
     │   ├── InvalidName, InvalidTargetLag, InvalidMode, InvalidSetting, InvalidStatement
-    │   ├── TableExists, SchemaNotFound, StreamTableNotFound, HasConsumers, CycleInGraph
+    │   ├── TableExists, SchemaNotFound, StreamTableNotFound, HasConsumers, CycleInGraph, NoCommonInstant
     │   └── SessionMisconfigured, JavaUnusable, JarsUnavailable, WarehouseUnusable
     ├── QueryError                the defining query is at fault                        NEVER
     │   ├── QueryInvalid          Spark cannot analyse it
@@ -163,6 +163,14 @@ class CycleInGraph(UsageError):
     condition = "CYCLE_IN_GRAPH"
     message = "this would make a cycle: {path}"
     hint = "A stream table may not read itself, directly or through others or through views."
+
+
+class NoCommonInstant(UsageError):
+    """Stream tables that cannot be read together as they are stored."""
+
+    condition = "NO_COMMON_INSTANT"
+    message = "{names} cannot be shown at one instant: {why}"
+    hint = "Refresh {stale} and read again, or read with fresh=True."
 
 
 class SessionMisconfigured(UsageError):

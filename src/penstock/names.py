@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -105,6 +105,8 @@ class Frontier:
 
     sources: Mapping[str, SourceVersion]
     data_timestamp: datetime | None = None
+    bases: Mapping[str, int] | None = None
+    """If stream tables are among the sources: the versions of the base tables that they show; None if not known."""
 
     @classmethod
     def of(cls, versions: Mapping[str, int], data_timestamp: datetime | None = None) -> Frontier:
@@ -141,6 +143,13 @@ class Frontier:
         stamps = [stamp for stamp in (self.data_timestamp, other.data_timestamp) if stamp is not None]
         return Frontier(merged, max(stamps) if stamps else None)
 
+    def base_versions(self, stream_tables: Container[str]) -> dict[str, int] | None:
+        """Base table → version, through whatever stream tables lie between; None if that was not written down."""
+        direct = {source: held.version for source, held in self.sources.items() if source not in stream_tables}
+        if self.bases is None and len(direct) < len(self.sources):
+            return None
+        return {**(self.bases or {}), **direct}
+
     def to_json(self) -> dict[str, Any]:
         """The JSON form; `from_json` gives back an equal frontier."""
         return {
@@ -150,6 +159,7 @@ class Frontier:
                 for source, held in sorted(self.sources.items())
             },
             "data_timestamp": _stamp(self.data_timestamp),
+            **({} if self.bases is None else {"bases": dict(sorted(self.bases.items()))}),
         }
 
     def dumps(self) -> str:
@@ -168,6 +178,7 @@ class Frontier:
                 for source, held in fields["sources"].items()
             },
             _moment(fields.get("data_timestamp")),
+            fields.get("bases"),
         )
 
 

@@ -6,6 +6,7 @@ Everything here speaks py4j, so that nothing else has to.
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -14,15 +15,40 @@ from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import DataFrame, SparkSession
 
 
+class _Silence:
+    """PySpark's logger of errors, off while anybody has asked for that; what it was comes back with the last one."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._asked = 0
+        self._was = False
+
+    def begin(self) -> None:
+        with self._lock:
+            logger = logging.getLogger("SQLQueryContextLogger")
+            if self._asked == 0:
+                self._was, logger.disabled = logger.disabled, True
+            self._asked += 1
+
+    def end(self) -> None:
+        with self._lock:
+            self._asked -= 1
+            if self._asked == 0:
+                logging.getLogger("SQLQueryContextLogger").disabled = self._was
+
+
+_silence = _Silence()
+_callbacks = threading.Lock()
+
+
 @contextmanager
 def unlogged() -> Iterator[None]:
     """PySpark logs every error it raises, stack and all, on the terminal; ours are told to people in other words."""
-    logger = logging.getLogger("SQLQueryContextLogger")
-    was, logger.disabled = logger.disabled, True
+    _silence.begin()
     try:
         yield
     finally:
-        logger.disabled = was
+        _silence.end()
 
 
 def node_kind(node: Any) -> str:
@@ -229,13 +255,18 @@ class Catalyst:
 
     def rewrite(self, plan: Any, function: Callable[[Any], Any]) -> Any:
         """Replace nodes bottom-up, in subqueries too, wherever `function` returns a node."""
-        ensure_callback_server_started(self.spark.sparkContext._gateway)
+        self._accept_callbacks()
         return plan.transformUpWithSubqueries(_Partial(function))
 
     def rewrite_expressions(self, plan: Any, function: Callable[[Any], Any]) -> Any:
         """Replace expressions, in subqueries too, wherever `function` returns one."""
-        ensure_callback_server_started(self.spark.sparkContext._gateway)
+        self._accept_callbacks()
         return plan.transformAllExpressionsWithSubqueries(_Partial(function))
+
+    def _accept_callbacks(self) -> None:
+        # PySpark looks and starts in two steps, which two threads could both take.
+        with _callbacks:
+            ensure_callback_server_started(self.spark.sparkContext._gateway)
 
     def attribute(self, name: str, like: Any) -> Any:
         """A fresh attribute of the type of an expression."""

@@ -8,6 +8,7 @@ in a table's history.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -27,7 +28,8 @@ class CommitRecord:
 
     `rows_inserted` and `rows_deleted` count visible rows; `first_lsn` and `lsn_count` are the dense range of positions
     that the commit's changes take in the changelog. `base_version` is the table version the commit was computed from:
-    set by `commit`, it exposes a commit that landed on top of somebody else's.
+    set by `commit`, it exposes a commit that landed on top of somebody else's. `before` is the frontier that the rows
+    of that version had reached meanwhile without a change.
     """
 
     stream_table_id: str
@@ -41,6 +43,7 @@ class CommitRecord:
     first_lsn: int = 0
     lsn_count: int = 0
     base_version: int | None = None
+    before: Frontier | None = None
     format: int = FORMAT
 
     def to_json(self) -> str:
@@ -58,6 +61,7 @@ class CommitRecord:
             "first_lsn": self.first_lsn,
             "lsn_count": self.lsn_count,
             "base_version": self.base_version,
+            "before": None if self.before is None else self.before.to_json(),
         }
         return json.dumps(fields, separators=(",", ":"))
 
@@ -85,12 +89,13 @@ class CommitRecord:
                 first_lsn=int(fields["first_lsn"]),
                 lsn_count=int(fields["lsn_count"]),
                 base_version=fields.get("base_version"),
+                before=Frontier.from_json(fields["before"]) if fields.get("before") else None,
             )
         except (KeyError, TypeError) as broken:
             raise ValueError(f"this commit record is incomplete: {broken}") from broken
 
 
-def record_in(commit_info: dict[str, Any], stream_table_id: str) -> CommitRecord | None:
+def record_in(commit_info: Mapping[str, Any], stream_table_id: str) -> CommitRecord | None:
     """The record in a commit's `commitInfo` if it is one of this stream table, else None.
 
     A record of ours in a format of a later Penstock raises ValueError: taking that commit for a foreign one would

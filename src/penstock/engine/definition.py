@@ -10,12 +10,13 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass, field
 from datetime import timedelta
+from functools import cached_property, lru_cache
 from typing import Any
 
 FORMAT = 1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Definition:
     """Name, query, and all that the result depends on."""
 
@@ -45,7 +46,7 @@ class Definition:
         """None = DOWNSTREAM."""
         return None if self.target_lag_seconds is None else timedelta(seconds=self.target_lag_seconds)
 
-    @property
+    @cached_property
     def hash(self) -> str:
         """Changes exactly when the rows or their storage could."""
         parts: dict[str, Any] = {
@@ -68,12 +69,17 @@ class Definition:
     @classmethod
     def from_json(cls, text: str) -> Definition:
         """Read JSON text; ValueError if it is of a later format."""
-        fields = json.loads(text)
-        if fields.get("format") != FORMAT:
-            raise ValueError(f"definition format {fields.get('format')!r} is not known; this Penstock reads {FORMAT}")
-        fields["key"] = tuple(fields["key"])
-        fields["columns"] = tuple(tuple(column) for column in fields["columns"])
-        return cls(**fields)
+        return _read(text)
+
+
+@lru_cache(maxsize=1024)
+def _read(text: str) -> Definition:
+    fields = json.loads(text)
+    if fields.get("format") != FORMAT:
+        raise ValueError(f"definition format {fields.get('format')!r} is not known; this Penstock reads {FORMAT}")
+    fields["key"] = tuple(fields["key"])
+    fields["columns"] = tuple(tuple(column) for column in fields["columns"])
+    return Definition(**fields)
 
 
 def text_hash(text: str) -> str:

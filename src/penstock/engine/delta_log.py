@@ -148,6 +148,12 @@ class Commit:
         return self.info.get("operation")
 
     @property
+    def moves_data(self) -> bool:
+        """True if the commit added, removed or rewrote rows (and did not just lay them out anew)."""
+        moved = any(each.data_change for each in self.adds) or any(each.data_change for each in self.removes)
+        return bool(self.cdc) or moved
+
+    @property
     def user_metadata(self) -> str | None:
         """The text that the writer attached."""
         return self.info.get("userMetadata")

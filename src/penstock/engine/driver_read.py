@@ -12,7 +12,7 @@ odd types.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 from threading import Lock
 from typing import Any
@@ -64,6 +64,9 @@ UNBOUNDED = 5_000
 HELD_BYTES = 512 * 1024 * 1024
 """Columns kept for the next reader."""
 
+HELD_CHANGES = 64
+"""And changes of so many intervals, each of `LOCAL_ROWS` at most."""
+
 _OLD_CALENDARS = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
 _MODERN = date(1900, 1, 1)
 _PLAIN: Mapping[type[DataType], pa.DataType] = {
@@ -89,13 +92,31 @@ _SPELLINGS: Mapping[pa.DataType, pa.DataType] = {
 
 
 class FileColumns:
-    """Columns of data files as Arrow arrays, the most recently used ones kept."""
+    """Columns of data files and changes of intervals as Arrow, the most recently used ones kept.
+
+    Stream tables that read the same interval of the same table so read its files once and net its rows once.
+    """
 
     def __init__(self, limit: int = HELD_BYTES) -> None:
         self._limit = limit
         self._bytes = 0
         self._held: OrderedDict[tuple[str, str], pa.Array] = OrderedDict()
+        self._changes: OrderedDict[object, pa.Table] = OrderedDict()
         self._lock = Lock()
+
+    def changes(self, key: object, read: Callable[[], pa.Table | None]) -> pa.Table | None:
+        """The change rows that were read under a key before, else those that `read` returns."""
+        with self._lock:
+            if key in self._changes:
+                self._changes.move_to_end(key)
+                return self._changes[key]
+        rows = read()
+        if rows is not None:
+            with self._lock:
+                self._changes[key] = rows
+                while len(self._changes) > HELD_CHANGES:
+                    self._changes.popitem(last=False)
+        return rows
 
     def of(self, file: DataFile, fields: Sequence[StructField]) -> dict[str, pa.Array] | None:
         """The named columns of a file; a column that it lacks is NULL. None if Spark has to read it."""
@@ -174,6 +195,19 @@ def changed_rows(
     weight: str | None = None,
 ) -> pa.Table | None:
     """The netted change rows of an interval with their weight, as `scan.changes` has them. None if Spark has to."""
+    end = change_set.end
+    named = tuple((field.name, field.dataType) for field in fields)
+    key = (end.root, end.table_id, change_set.before, change_set.after, named, shown, weight)
+    return columns.changes(key, lambda: _changed_rows(columns, change_set, fields, shown, weight))
+
+
+def _changed_rows(
+    columns: FileColumns,
+    change_set: ChangeSet,
+    fields: Sequence[StructField],
+    shown: str | None,
+    weight: str | None,
+) -> pa.Table | None:
     parts = change_set.parts
     end = change_set.end
     if (

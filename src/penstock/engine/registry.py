@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from penstock.catalog.model import KnownKind, KnownTable
 from penstock.compile.stored import SHOWN
@@ -71,6 +71,11 @@ def register_view(spark: SparkSession, definition: Definition, path: str) -> Non
     """Create or replace the stream table's view."""
     name = TableName.parse(definition.name)
     spark.sql(f"CREATE OR REPLACE VIEW {name.sql} AS {view_query(definition, f'delta.{quote(path)}')}")
+
+
+def stored_rows_at(spark: SparkSession, definition: Definition, path: str, version: int) -> DataFrame:
+    """What a user sees of the storage at a version, in the user's own session."""
+    return spark.sql(view_query(definition, f"delta.{quote(path)} VERSION AS OF {version}"))
 
 
 def restore_view(spark: SparkSession, definition: Definition, path: str) -> bool:

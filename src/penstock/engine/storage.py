@@ -10,7 +10,7 @@ carry no record, because they move no data either, carry a note instead.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +20,7 @@ from deltalake import CommitProperties, DeltaTable, Schema, TableFeatures, write
 from deltalake.exceptions import CommitFailedError, DeltaError, DeltaProtocolError, TableNotFoundError
 
 from penstock.engine.commit_record import USER_METADATA, CommitRecord, record_in
-from penstock.engine.delta_log import DeltaLog
+from penstock.engine.delta_log import Commit, DeltaLog
 from penstock.engine.log_storage import local_path, log_storage
 from penstock.engine.storage_schema import (
     Fields,
@@ -32,7 +32,7 @@ from penstock.engine.storage_schema import (
     require_storable,
     same_columns,
 )
-from penstock.errors import CommitConflict, InternalError, StorageError, StorageMissing, TableExists
+from penstock.errors import CommitConflict, FrontierLost, InternalError, StorageError, StorageMissing, TableExists
 from penstock.names import HIDDEN
 
 ID_KEY = "penstock.id"
@@ -89,21 +89,31 @@ class Foreign:
     operation: str
 
 
-@dataclass(frozen=True, slots=True)
-class Pin:
-    """The state of a stream table that one refresh starts from; good for one commit.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Where a stream table's storage stands: our newest record, and what others did since.
 
-    `damaged` says why the stored rows can no longer be trusted, or is None. `not_fast` says why delta-rs may not write
-    this table, or is None.
+    `damaged` says why the stored rows can no longer be trusted, or is None.
     """
 
     version: int
+    table_id: str
+    configuration: Mapping[str, str]
     record: CommitRecord | None
     record_version: int | None
-    transaction: int | None
-    handle: DeltaTable
     foreign: tuple[Foreign, ...] = ()
     damaged: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pin(Standing):
+    """The state of a stream table that one refresh starts from; good for one commit.
+
+    `not_fast` says why delta-rs may not write this table, or is None.
+    """
+
+    transaction: int | None
+    handle: DeltaTable
     not_fast: str | None = None
     laid_out_by: tuple[str, ...] | None = None
     """The columns that the files were sorted by since our newest record, or None if they were not."""
@@ -190,18 +200,17 @@ class Storage:
         if not stream_table_id:
             raise StorageMissing(name=self.path, path=self.path, why=f"its property {ID_KEY} was removed")
         version = handle.version()
-        found = _since_our_record(self.path, version, stream_table_id)
-        damaged = found.damaged
-        if found.schema_touched and damaged is None:
-            damaged = _schema_damage(self.path, handle, found.record_version or 0)
+        found = _since_our_record(DeltaLog(self.path), version, stream_table_id)
         return Pin(
             version=version,
+            table_id=self.table_id,
+            configuration=configuration,
             record=found.record,
             record_version=found.record_version,
             transaction=handle.transaction_version(stream_table_id),
             handle=handle,
             foreign=tuple(reversed(found.foreign)),
-            damaged=damaged,
+            damaged=found.damaged,
             not_fast=not_writable_by_delta_rs(handle),
             laid_out_by=found.laid_out_by,
         )
@@ -213,6 +222,37 @@ class Storage:
         except StorageError:
             self._handle = _opened(self.path)
         return self._handle
+
+
+def standing(log: DeltaLog) -> Standing:
+    """Where a storage stands, from its log alone: nothing can be committed from here, and no handle is opened."""
+    snapshot = log.snapshot()
+    stream_table_id = snapshot.properties.get(ID_KEY)
+    if not stream_table_id:
+        raise StorageMissing(name=log.root, path=log.root, why=f"its property {ID_KEY} was removed")
+    found = _since_our_record(log, snapshot.version, stream_table_id)
+    return Standing(
+        version=snapshot.version,
+        table_id=snapshot.table_id,
+        configuration=snapshot.properties,
+        record=found.record,
+        record_version=found.record_version,
+        foreign=tuple(reversed(found.foreign)),
+        damaged=found.damaged,
+    )
+
+
+def records(log: DeltaLog) -> Iterator[tuple[int, CommitRecord]]:
+    """Our commits of rows with their versions, newest first, as far back as nobody else has changed rows."""
+    version, stream_table_id = log.latest_version(), log.snapshot().properties.get(ID_KEY, "")
+    while True:
+        found = _since_our_record(log, version, stream_table_id)
+        if found.damaged or found.record is None or found.record_version is None:
+            return
+        yield found.record_version, found.record
+        if found.record.base_version is None:
+            return
+        version = found.record.base_version
 
 
 def key_configuration(key: tuple[str, ...] | None) -> dict[str, str]:
@@ -328,43 +368,46 @@ class _Found:
     laid_out_by: tuple[str, ...] | None = None
 
 
-def _since_our_record(path: str, version: int, stream_table_id: str) -> _Found:
+def _since_our_record(log: DeltaLog, version: int, stream_table_id: str) -> _Found:
     """Walk the log back to our newest record, judging every other commit on the way.
 
     A Spark commit of ours can have landed on top of a commit that it never saw; its record names the version it was
     computed from, and the walk goes on down to there.
     """
     found = _Found(None, None, [], None, False)
+    newest = version
     stop = 0
     while version > stop:
-        actions = read_commit(path, version)
-        if actions is None:
+        try:
+            commit = log.commit(version)
+        except FrontierLost:
             found.damaged = found.damaged or f"the log entry of version {version} is gone"
             return found
-        record = record_in(commit_info(actions), stream_table_id) if found.record is None else None
+        record = record_in(commit.info, stream_table_id) if found.record is None else None
         if record is not None:
             found.record, found.record_version = record, version
             stop = version - 1 if record.base_version is None else record.base_version
         else:
-            _judge(found, version, actions, stream_table_id)
+            _judge(found, commit, stream_table_id)
         version -= 1
+    if found.schema_touched and found.damaged is None:
+        found.damaged = _schema_damage(log, newest, found.record_version or 0)
     return found
 
 
-def _judge(found: _Found, version: int, actions: list[dict[str, Any]], stream_table_id: str) -> None:
-    info = commit_info(actions)
-    if _is_configuration_note(info, stream_table_id):
+def _judge(found: _Found, commit: Commit, stream_table_id: str) -> None:
+    if _is_configuration_note(commit.info, stream_table_id):
         return
-    laid_out_by = _layout_in(info, stream_table_id)
-    if laid_out_by is not None and not moves_data(actions):
+    laid_out_by = _layout_in(commit.info, stream_table_id)
+    if laid_out_by is not None and not commit.moves_data:
         found.laid_out_by = found.laid_out_by or laid_out_by
         return
-    operation = str(info.get("operation", "unknown operation"))
-    if moves_data(actions):
-        found.damaged = f"{operation} at version {version} changed stored rows"
+    operation = str(commit.operation or "unknown operation")
+    if commit.moves_data:
+        found.damaged = f"{operation} at version {commit.version} changed stored rows"
     else:
-        found.foreign.append(Foreign(version, operation))
-        found.schema_touched = found.schema_touched or any("metaData" in action for action in actions)
+        found.foreign.append(Foreign(commit.version, operation))
+        found.schema_touched = found.schema_touched or commit.metadata is not None
 
 
 def _created(where: str, schema_json: str, properties: dict[str, str]) -> DeltaTable:
@@ -401,11 +444,11 @@ def _configuration_note(stream_table_id: str) -> CommitProperties:
     return CommitProperties(custom_metadata={USER_METADATA: configuration_note(stream_table_id)}, max_commit_retries=0)
 
 
-def _is_configuration_note(info: dict[str, Any], stream_table_id: str) -> bool:
+def _is_configuration_note(info: Mapping[str, Any], stream_table_id: str) -> bool:
     return bool(info.get(USER_METADATA) == configuration_note(stream_table_id))
 
 
-def _layout_in(info: dict[str, Any], stream_table_id: str) -> tuple[str, ...] | None:
+def _layout_in(info: Mapping[str, Any], stream_table_id: str) -> tuple[str, ...] | None:
     """The columns in a layout note of this stream table; None if the commit carries none."""
     text = info.get(USER_METADATA)
     if not isinstance(text, str) or _LAYOUT_NOTE not in text:
@@ -418,15 +461,12 @@ def _layout_in(info: dict[str, Any], stream_table_id: str) -> tuple[str, ...] | 
     return tuple(told.get("columns", ())) if ours else None
 
 
-def _schema_damage(path: str, handle: DeltaTable, ours: int) -> str | None:
+def _schema_damage(log: DeltaLog, newest: int, ours: int) -> str | None:
     try:
-        with translated(path):
-            before = str(DeltaTable(path, version=ours).schema().to_json())
-    except StorageError as gone:
+        before, now = (log.snapshot(version).metadata.schema_json for version in (ours, newest))
+    except FrontierLost as gone:
         return f"its columns at version {ours} can no longer be compared: {gone.text}"
-    if same_columns(before, str(handle.schema().to_json())):
-        return None
-    return "its columns were changed by somebody else"
+    return None if same_columns(before, now) else "its columns were changed by somebody else"
 
 
 def _opened(path: str) -> DeltaTable:

@@ -6,25 +6,29 @@ definition and the schemas of its sources are what they were.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from penstock.compile.bound import BoundQuery, Refused, restrict
 from penstock.compile.plan import Plan, compile_query
 from penstock.compile.query_text import query_text
 from penstock.compile.stored import SHOWN
 from penstock.engine.bind import SparkAnalyzer
-from penstock.engine.definition import Definition, text_hash
+from penstock.engine.definition import Definition
 from penstock.engine.delta_log import DeltaLog
 from penstock.engine.driver_read import FileColumns
 from penstock.engine.pinned_query import by_delta, by_file_list, folder, query_with
 from penstock.engine.prepared import PreparedStatements
-from penstock.engine.registry import view_query, view_text
+from penstock.engine.registry import view_query
 from penstock.engine.result_settings import session_for
 from penstock.engine.scan import scan
+from penstock.engine.threads import active
 from penstock.errors import QueryInvalid, SourceChanged, SourceMissing
 from penstock.names import WEIGHT, TableName, quote
 from penstock.operators.source import Source
@@ -43,9 +47,9 @@ class Logs:
     def at(self, path: str) -> DeltaLog:
         """The log of the table in a folder."""
         key = folder(path)
-        if key not in self._held:
-            self._held[key] = DeltaLog(key)
-        return self._held[key]
+        held = self._held.get(key)
+        # Two threads must get the same object, or each would read the log for itself.
+        return held if held is not None else self._held.setdefault(key, DeltaLog(key))
 
 
 class Workspace:
@@ -68,6 +72,13 @@ class Workspace:
         self.prepared = PreparedStatements(self.session)
         self._analyzer = SparkAnalyzer(self.session, self._source_at, self._stream_table)
         self._plan: tuple[object, Plan] | None = None
+        self._busy = threading.RLock()
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Work here as the only thread, under this session: its temporary views and settings are those of one work."""
+        with self._busy, active(self.session):
+            yield
 
     def bind(self, query: str) -> BoundQuery:
         """Analyse a query under the settings."""
@@ -88,24 +99,20 @@ class Workspace:
 
         SourceChanged if the query no longer returns one of `columns`.
         """
-        if self._plan is None or self._plan[0] != (query, key, columns, schemas):
+        held = self._plan
+        if held is None or held[0] != (query, key, columns, schemas):
             bound = self.bind(query)
             try:
                 bound = restrict(bound, columns)
             except KeyError as gone:
                 raise SourceChanged(source="its query", why=f"column {gone.args[0]} is no longer returned") from gone
-            self._plan = (query, key, columns, schemas), compile_query(bound, key, self.settings)
-        return self._plan[1]
+            held = self._plan = (query, key, columns, schemas), compile_query(bound, key, self.settings)
+        return held[1]
 
     def plan_anew(self, query: str, key: tuple[str, ...]) -> Plan:
         """The plan for the query as it reads now, for a rebuild: columns may have changed."""
         self._plan = None
         return compile_query(self.bind(query), key, self.settings)
-
-    def view_hash(self, view: str) -> str:
-        """A hash of a view's present text; empty if the view is gone."""
-        text = view_text(self.session, view)
-        return "" if text is None else text_hash(text)
 
     def recomputed(
         self,
@@ -129,6 +136,27 @@ class Workspace:
         """The query's visible rows at these versions and this moment, through Delta's own reader alone."""
         frame = query_with(self.session, query, by_delta(self.session, self._pinned(versions)), moment)
         return frame.select(*(frame[quote(visible)] for visible, _, _ in columns))
+
+    def witnessed_over(
+        self,
+        query: str,
+        columns: tuple[tuple[str, str, str], ...],
+        versions: Mapping[str, int],
+        moment: datetime | None,
+        instead: Mapping[str, tuple[Definition, DataFrame]],
+    ) -> DataFrame:
+        """The same with some of its stream tables (by folder) read as the given rows, whatever their storage holds."""
+        by_version = by_delta(self.session, self._pinned(versions))
+
+        def read(path: str, names: Sequence[str]) -> DataFrame | None:
+            held = instead.get(folder(path))
+            return by_version(path, names) if held is None else as_storage(held[1], held[0], self._schema(path), names)
+
+        frame = query_with(self.session, query, read, moment)
+        return frame.select(*(frame[quote(visible)] for visible, _, _ in columns))
+
+    def _schema(self, path: str) -> StructType:
+        return self.logs.at(path).snapshot().schema
 
     def shown(self, definition: Definition, path: str, version: int) -> DataFrame:
         """What a user sees of the storage at a version, through Delta's own reader."""
@@ -163,6 +191,24 @@ class Workspace:
 
     def _stream_table(self, view: str) -> Source | None:
         return self._by_name(TableName.parse(view))
+
+
+def as_storage(shown: DataFrame, definition: Definition, schema: StructType, names: Sequence[str]) -> DataFrame:
+    """The rows that a stream table shows in the form of its storage: what its view does not look at is NULL."""
+    visible = {stored: name for name, stored, _ in definition.columns}
+    one = {WEIGHT: F.lit(1).cast("bigint"), SHOWN: F.lit(True)}
+    return shown.select(
+        *(
+            (
+                shown[quote(visible[name])]
+                if name in visible
+                else one[name]
+                if name in one
+                else F.lit(None).cast(schema[name].dataType)
+            ).alias(name)
+            for name in names
+        )
+    )
 
 
 def _as_stored(frame: DataFrame, columns: tuple[tuple[str, str, str], ...], weighted: bool) -> DataFrame:

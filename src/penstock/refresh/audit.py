@@ -62,7 +62,7 @@ def audit(meta: StreamTableMeta, workspace: Workspace, frontier: Frontier | None
     storage = Storage.open(meta.path)
     definition = Definition.from_json(storage.configuration[DEFINITION_KEY])
     versions = {path: frontier.version(source) for source, path in definition.sources.items()}
-    with data_errors(str(meta.name)):
+    with workspace.alone(), data_errors(str(meta.name)):
         found = bag_difference(
             workspace.witnessed(definition.query, definition.columns, versions, frontier.data_timestamp),
             workspace.shown(definition, storage.path, version),

@@ -138,7 +138,9 @@ def _share(part: int | None, whole: int | None) -> str:
 def explain_table(warehouse: Warehouse, meta: StreamTableMeta) -> Explanation:
     """Explain a stream table over the interval that its next refresh would cover."""
     definition = warehouse.definition(meta)
-    plan = warehouse.workspace(definition).plan_anew(definition.query, definition.key)
+    workspace = warehouse.workspace(definition)
+    with workspace.alone():
+        plan = workspace.plan_anew(definition.query, definition.key)
     storage = Storage.open(meta.path)
     held = warehouse.logs.at(storage.path).snapshot(storage.version)
     stored = f"delta.{quote(storage.path)} VERSION AS OF {storage.version}"

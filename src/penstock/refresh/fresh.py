@@ -1,36 +1,104 @@
-"""A fresh read: the stored table plus the delta since its frontier, without writing.
+"""Fresh reads: the rows as a refresh would leave them now, without writing.
 
-The delta is computed as a refresh would compute it and laid over the stored rows: a bag adds up, a keyed table takes
-the new row of every touched key. Upstream stream tables are read as they are stored.
+Base tables are pinned once for all stream tables that are read together and for everything upstream of them. A stream
+table to which nothing happened is read as it is stored. Otherwise the delta since its frontier is computed as a refresh
+would, and laid over the stored rows: a bag adds up, a keyed table takes the new row of every touched key. Over an
+upstream that is not stored at the pins there is no delta to be read: then the query is run over the upstream's fresh
+rows.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from penstock.catalog.model import Action, StreamTableMeta
 from penstock.engine.change_rows import overlaid
+from penstock.engine.definition import Definition
+from penstock.engine.pinned_query import folder
+from penstock.engine.registry import stored_rows_at
+from penstock.engine.running import data_errors
 from penstock.refresh.compute import compute
 from penstock.refresh.run import Attempt
 from penstock.refresh.survey import Pins
+from penstock.refresh.together import Scene
 from penstock.refresh.warehouse import Warehouse
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def fresh_rows(warehouse: Warehouse, meta: StreamTableMeta) -> DataFrame:
-    """The rows of a stream table as of now."""
-    refresher = warehouse.refresher
+@dataclass(frozen=True)
+class _Fresh:
+    """A stream table at the pins: in its storage at a version, or as rows."""
+
+    definition: Definition
+    path: str
+    version: int | None
+    rows: DataFrame | None
+
+
+def fresh_rows(warehouse: Warehouse, metas: Iterable[StreamTableMeta]) -> list[DataFrame]:
+    """The rows of stream tables as of one moment, which is now."""
+    wanted = [meta.table_id for meta in metas]
+    scene = Scene.of(warehouse.catalog, warehouse.logs, wanted)
+    stamp = warehouse.now()
+    found: dict[str, _Fresh] = {}
+    for key in scene.order:
+        upstreams = {each: found[each] for each in scene.graph.sources[key] if each in found}
+        shown = {each: held.version for each, held in upstreams.items() if held.version is not None}
+        pins = Pins({**scene.versions, **shown}, stamp)
+        moved = {each: held for each, held in upstreams.items() if held.version is None}
+        fresh = _over(warehouse, scene.tables[key], pins, moved) if moved else _at(warehouse, scene.tables[key], pins)
+        if fresh.rows is not None and scene.graph.consumers[key] & set(scene.order):
+            # Computed once and under its own settings, whatever session its consumers are computed in.
+            with data_errors(str(scene.tables[key].name)):
+                fresh = _Fresh(fresh.definition, fresh.path, None, fresh.rows.localCheckpoint())
+        found[key] = fresh
+    return [_frame(warehouse, found[key]) for key in wanted]
+
+
+def _frame(warehouse: Warehouse, fresh: _Fresh) -> DataFrame:
+    if fresh.rows is not None:
+        return fresh.rows
+    assert fresh.version is not None
+    return stored_rows_at(warehouse.spark, fresh.definition, fresh.path, fresh.version)
+
+
+def _at(warehouse: Warehouse, meta: StreamTableMeta, pins: Pins) -> _Fresh:
+    """A stream table whose upstreams are stored at the pins."""
+    quiet = warehouse.refresher.look(meta, pins)
+    if quiet is not None:
+        return _Fresh(quiet.situation.definition, meta.path, quiet.version, None)
     attempt = Attempt(meta)
-    work, decision = refresher.prepared(attempt, Pins({}, warehouse.now()))
-    workspace, definition = work.workspace, work.definition
-    if decision.action is Action.NO_DATA:
-        return workspace.shown(definition, work.storage.path, work.pin.version)
-    if decision.action is not Action.INCREMENTAL:
-        versions = {source.path: work.interval.after.version(source.id) for source in work.plan.bound.sources}
-        return workspace.witnessed(definition.query, definition.columns, versions, work.interval.after.data_timestamp)
-    computed = compute(work, decision, attempt.timed, lambda stage, done: None)
-    if computed.change is None:
-        return workspace.shown(definition, work.storage.path, work.pin.version)
-    return overlaid(workspace, definition, work.plan.store, work.storage.path, work.pin.version, computed.change)
+    with ExitStack() as until:
+        work, decision = warehouse.refresher.prepared(attempt, pins, until)
+        workspace, definition, path, version = work.workspace, work.definition, work.storage.path, work.pin.version
+        if decision.action is Action.NO_DATA:
+            return _Fresh(definition, path, version, None)
+        if decision.action is not Action.INCREMENTAL:
+            versions = {source.path: work.interval.after.version(source.id) for source in work.plan.bound.sources}
+            rows = workspace.witnessed(definition.query, definition.columns, versions, pins.data_timestamp)
+            return _Fresh(definition, path, None, rows)
+        computed = compute(work, decision, attempt.timed, lambda stage, done: None)
+        if computed.change is None:
+            return _Fresh(definition, path, version, None)
+        rows = overlaid(workspace, definition, work.plan.store, path, version, computed.change)
+        return _Fresh(definition, path, None, rows)
+
+
+def _over(warehouse: Warehouse, meta: StreamTableMeta, pins: Pins, moved: Mapping[str, _Fresh]) -> _Fresh:
+    """A stream table some of whose upstreams exist at the pins only as rows."""
+    definition = warehouse.definition(meta)
+    workspace = warehouse.workspace(definition)
+    instead = {folder(held.path): (held.definition, held.rows) for held in moved.values() if held.rows is not None}
+    versions = {
+        path: pins.versions[source]
+        for source, path in definition.sources.items()
+        if source in pins.versions and source not in moved
+    }
+    with workspace.alone():
+        rows = workspace.witnessed_over(definition.query, definition.columns, versions, pins.data_timestamp, instead)
+    return _Fresh(definition, meta.path, None, rows)

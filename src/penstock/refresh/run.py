@@ -16,8 +16,8 @@ from __future__ import annotations
 import logging
 import time
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -29,8 +29,8 @@ from penstock.engine.commit import carry_frontier
 from penstock.engine.commit_record import CommitRecord
 from penstock.engine.definition import Definition
 from penstock.engine.interval import ChangeSet, classify
-from penstock.engine.storage import DEFINITION_KEY, Pin, Storage
-from penstock.engine.workspace import Workspace
+from penstock.engine.storage import DEFINITION_KEY, Pin, Standing, Storage, standing
+from penstock.engine.workspace import Logs, Workspace
 from penstock.errors import (
     CommitConflict,
     FrontierLost,
@@ -68,6 +68,7 @@ class Attempt:
     refresh_id: str = field(default_factory=lambda: uuid.uuid4().hex)
     timings: dict[str, float] = field(default_factory=dict)
     started: float = field(default_factory=time.perf_counter)
+    ended: float | None = None
 
     @contextmanager
     def timed(self, stage: str) -> Iterator[None]:
@@ -79,7 +80,18 @@ class Attempt:
 
     @property
     def seconds(self) -> float:
-        return time.perf_counter() - self.started
+        return (time.perf_counter() if self.ended is None else self.ended) - self.started
+
+
+@dataclass(frozen=True)
+class Quiet:
+    """A stream table to which nothing happened between its frontier and the pins."""
+
+    attempt: Attempt
+    situation: Situation
+    before: Frontier
+    version: int | None
+    """The storage version that shows it."""
 
 
 class Refresher:
@@ -90,21 +102,31 @@ class Refresher:
         catalog: CatalogWriter,
         settings: Settings,
         workspace: Callable[[Definition], Workspace],
+        logs: Logs,
+        view_hash: Callable[[str], str],
         now: Callable[[], datetime],
         sleep: Callable[[float], None],
     ) -> None:
         self._catalog = catalog
         self._settings = settings
         self._workspace = workspace
+        self._logs = logs
+        self._view_hash = view_hash
         self._now = now
         self._sleep = sleep
 
-    def refresh(self, meta: StreamTableMeta, pins: Pins, report: Report | None = None) -> RefreshResult:
-        """Bring one stream table to the pins. Its upstream stream tables must be there already."""
+    def refresh(
+        self, meta: StreamTableMeta, pins: Pins, report: Report | None = None, looked: bool = False
+    ) -> RefreshResult:
+        """Bring one stream table to the pins. Its upstream stream tables must be there already.
+
+        `looked` says that `look` has just found something to do.
+        """
         attempt = Attempt(meta)
-        quiet = self._nothing_new(attempt, pins)
-        if quiet is not None:
-            return quiet
+        quiet = None if looked else self.look(meta, pins)
+        settled = self.settle([quiet]) if quiet is not None else {}
+        if meta.id in settled:
+            return settled[meta.id]
         with hold(
             self._catalog,
             meta.id,
@@ -116,36 +138,50 @@ class Refresher:
             attempt.meta = self._catalog.get_by_id(meta.id)
             return self._guarded(attempt, pins, held, report)
 
-    def _nothing_new(self, attempt: Attempt, pins: Pins) -> RefreshResult | None:
-        """NO_DATA without lease, Spark or commit: the versions did not move, or moved over commits without data."""
-        meta = attempt.meta
+    def look(self, meta: StreamTableMeta, pins: Pins) -> Quiet | None:
+        """Whether nothing happened up to the pins, as the logs tell; no lease, no Spark job, nothing is written.
+
+        The versions did not move, or moved over commits without data; the newest commit of rows is ours, made under
+        the present definition and views; and the result does not depend on the clock.
+        """
         if not meta.is_populated or meta.needs_reinit or meta.frontier is None or meta.status is Status.ERROR:
             return None
+        attempt = Attempt(meta)
         try:
             with attempt.timed("pin"):
-                storage = Storage.open(meta.path)
-                pin = storage.pin()
-                definition = Definition.from_json(storage.configuration[DEFINITION_KEY])
+                found = standing(self._logs.at(meta.path))
+                definition = Definition.from_json(found.configuration[DEFINITION_KEY])
             with attempt.timed("classify"):
-                situation = self._survey(meta, definition, pin, pins)
-        except PenstockError:
+                situation = self._survey(meta, definition, found, pins)
+        except (PenstockError, KeyError, ValueError):
+            # Whatever it is, the refresh that follows says it in full.
             return None
         if (
             situation.rebuild is not None
             or situation.data_changed
             or situation.before is None
             or definition.restless
-            or pin.damaged
-            or _overdue(pin, situation)
+            or found.table_id != meta.table_id
+            or _overdue(found, situation)
         ):
             return None
-        record = self._record(attempt, Action.NO_DATA, situation, RefreshStatus.COMPLETED)
-        moved = self._catalog.advance_no_data(
-            [Advance(meta.id, situation.before, situation.after)], now=self._now(), records=[record]
-        )
-        if meta.id not in moved:
-            return None
-        return self._result(attempt, Decision(Action.NO_DATA), situation.after, pin.version, None)
+        attempt.ended = time.perf_counter()
+        return Quiet(attempt, situation, situation.before, found.version)
+
+    def settle(self, quiet: Sequence[Quiet]) -> dict[int, RefreshResult]:
+        """NO_DATA for all of these in one catalog transaction; results by id, for those that nobody has moved since."""
+        advances = [Advance(each.attempt.meta.id, each.before, each.situation.after) for each in quiet]
+        records = [
+            self._record(each.attempt, Action.NO_DATA, each.situation, RefreshStatus.COMPLETED) for each in quiet
+        ]
+        moved = self._catalog.advance_no_data(advances, now=self._now(), records=records)
+        return {
+            each.attempt.meta.id: self._result(
+                each.attempt, Decision(Action.NO_DATA), each.situation.after, each.version, None
+            )
+            for each in quiet
+            if each.attempt.meta.id in moved
+        }
 
     def _guarded(self, attempt: Attempt, pins: Pins, held: HeldLease, report: Report | None) -> RefreshResult:
         meta = attempt.meta
@@ -181,23 +217,24 @@ class Refresher:
                 raise bug from error
         raise AssertionError("unreachable")
 
-    def prepared(self, attempt: Attempt, pins: Pins, rebuild: tuple[str, str] | None = None) -> tuple[Work, Decision]:
-        """Everything up to the decision; nothing is changed."""
-        work, decision, _ = self._prepared(attempt, pins, rebuild)
+    def prepared(self, attempt: Attempt, pins: Pins, until: ExitStack) -> tuple[Work, Decision]:
+        """Everything up to the decision; nothing is changed. The work has its workspace for itself `until` the end."""
+        work, decision, _ = self._prepared(attempt, pins, None, until)
         return work, decision
 
     def _prepared(
-        self, attempt: Attempt, pins: Pins, rebuild: tuple[str, str] | None
+        self, attempt: Attempt, pins: Pins, rebuild: tuple[str, str] | None, until: ExitStack
     ) -> tuple[Work, Decision, Situation]:
         meta = attempt.meta
         with attempt.timed("pin"):
             storage = Storage.open(meta.path)
             pin = storage.pin()
-            definition = Definition.from_json(storage.configuration[DEFINITION_KEY])
+            definition = Definition.from_json(pin.configuration[DEFINITION_KEY])
         with attempt.timed("classify"):
             situation = self._survey(meta, definition, pin, pins)
         rebuild = rebuild or situation.rebuild
         workspace = self._workspace(definition)
+        until.enter_context(workspace.alone())
         with attempt.timed("compile"):
             if rebuild is None or situation.before is None:
                 plan = workspace.plan(
@@ -255,13 +292,13 @@ class Refresher:
             if source.id in situation.after.sources:
                 versions[source.id] = situation.after.sources[source.id]
                 continue
-            log = self._workspace(situation.definition).logs.at(source.path)
+            log = self._logs.at(source.path)
             version = pins.versions[source.id] if source.id in pins.versions else log.latest_version()
             change_sets[source.id] = change = classify(log, version, version)
             versions[source.id] = SourceVersion(version, change.end.committed_at)
         return replace(
             situation,
-            after=Frontier(versions, situation.after.data_timestamp),
+            after=Frontier(versions, situation.after.data_timestamp, situation.after.bases),
             paths={source.id: source.path for source in plan.bound.sources},
             change_sets={**situation.change_sets, **change_sets},
         )
@@ -269,7 +306,18 @@ class Refresher:
     def _attempt(
         self, attempt: Attempt, pins: Pins, held: HeldLease, report: Report | None, rebuild: tuple[str, str] | None
     ) -> RefreshResult:
-        work, decision, situation = self._prepared(attempt, pins, rebuild)
+        with ExitStack() as until:
+            return self._carried_out(attempt, *self._prepared(attempt, pins, rebuild, until), held, report)
+
+    def _carried_out(
+        self,
+        attempt: Attempt,
+        work: Work,
+        decision: Decision,
+        situation: Situation,
+        held: HeldLease,
+        report: Report | None,
+    ) -> RefreshResult:
         meta, storage, pin, definition, plan = attempt.meta, work.storage, work.pin, work.definition, work.plan
         if decision.action is Action.NO_DATA:
             carried = self._carried(attempt, decision, situation, pin, storage, definition)
@@ -348,6 +396,7 @@ class Refresher:
             rows_deleted=deleted,
             first_lsn=held.first_lsn + held.lsn_count if held is not None else 0,
             lsn_count=inserted + deleted,
+            before=situation.before if decision.action is not Action.REINITIALIZE else None,
         )
 
     def _finish(
@@ -453,9 +502,12 @@ class Refresher:
             applier=computed.applier if computed else None,
         )
 
-    def _survey(self, meta: StreamTableMeta, definition: Definition, pin: Pin, pins: Pins) -> Situation:
-        used = {each.source_id: each.columns_used for each in self._catalog.dependencies_of(meta.id)}
-        return survey(meta, definition, pin, pins, self._workspace(definition), used)
+    def _survey(self, meta: StreamTableMeta, definition: Definition, found: Standing, pins: Pins) -> Situation:
+        def columns_used(source: str) -> tuple[str, ...]:
+            dependencies = self._catalog.dependencies_of(meta.id)
+            return next((each.columns_used for each in dependencies if each.source_id == source), ())
+
+        return survey(meta, definition, found, pins, self._logs, self._view_hash, columns_used)
 
     def _failed(self, attempt: Attempt, pins: Pins, error: PenstockError) -> None:
         now = self._now()
@@ -499,7 +551,7 @@ def _planned_anew(workspace: Workspace, definition: Definition, because: str) ->
         ) from invalid
 
 
-def _overdue(pin: Pin, situation: Situation) -> bool:
+def _overdue(pin: Standing, situation: Situation) -> bool:
     """True if the newest commit's frontier lags so far that the sources' retention could overtake it."""
     held = pin.record.data_timestamp if pin.record is not None else None
     now = situation.after.data_timestamp

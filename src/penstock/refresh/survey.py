@@ -6,7 +6,7 @@ has already gone further than the pins, that version is kept.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -14,8 +14,8 @@ from penstock.catalog.model import StreamTableMeta
 from penstock.engine.definition import Definition
 from penstock.engine.delta_log import DeltaLog
 from penstock.engine.interval import ChangeSet, classify
-from penstock.engine.storage import Pin
-from penstock.engine.workspace import Workspace
+from penstock.engine.storage import Standing
+from penstock.engine.workspace import Logs
 from penstock.errors import FrontierLost
 from penstock.names import Frontier, SourceVersion
 from penstock.sources.delta import Continue, classify_drift
@@ -30,6 +30,8 @@ class Pins:
 
     versions: Mapping[str, int]
     data_timestamp: datetime
+    bases: Mapping[str, int] | None = None
+    """The base tables' versions that the upstream stream tables among the sources show, if there are any."""
 
 
 @dataclass(frozen=True)
@@ -57,36 +59,47 @@ class Situation:
 def survey(
     meta: StreamTableMeta,
     definition: Definition,
-    pin: Pin,
+    pin: Standing,
     pins: Pins,
-    workspace: Workspace,
-    columns_used: Mapping[str, tuple[str, ...]],
+    logs: Logs,
+    view_hash: Callable[[str], str],
+    columns_used: Callable[[str], tuple[str, ...]],
 ) -> Situation:
-    """What a refresh of the stream table to the pins would find."""
-    before = _stored_frontier(meta, pin)
+    """What a refresh of the stream table to the pins would find.
+
+    `view_hash` tells a view's present text, `columns_used` what is read of a source; asked only where it matters.
+    """
+    before = stored_frontier(meta, pin)
     reasons = [_of_the_table(meta, definition, pin)]
     change_sets: dict[str, ChangeSet] = {}
     versions: dict[str, SourceVersion] = {}
     for source, path in definition.sources.items():
-        log = workspace.logs.at(path)
+        log = logs.at(path)
         change, reason = _change(log, path, source, before, pins)
-        reasons += [reason, _of_the_drift(change, source, path, columns_used.get(source, ()))]
+        reasons += [reason, _of_the_drift(change, source, path, columns_used)]
         change_sets[source] = change
         versions[change.end.table_id] = SourceVersion(change.after, change.end.committed_at)
     for view, held in definition.views.items():
-        if workspace.view_hash(view) != held:
+        if view_hash(view) != held:
             reasons.append(("VIEW_CHANGED", f"view {view} was redefined"))
     return Situation(
         definition=definition,
         before=before,
-        after=Frontier(versions, pins.data_timestamp),
+        after=Frontier(versions, pins.data_timestamp, _bases(versions, before, pins)),
         paths=definition.sources,
         change_sets=change_sets,
         rebuild=next((reason for reason in reasons if reason is not None), None),
     )
 
 
-def _of_the_table(meta: StreamTableMeta, definition: Definition, pin: Pin) -> Reason | None:
+def _bases(versions: Mapping[str, SourceVersion], before: Frontier | None, pins: Pins) -> Mapping[str, int] | None:
+    """What the upstreams show at these versions; nothing is said where another worker was ahead of the pins."""
+    if all(held.version == pins.versions.get(source, held.version) for source, held in versions.items()):
+        return pins.bases
+    return before.bases if before is not None and before.same_versions(Frontier(versions)) else None
+
+
+def _of_the_table(meta: StreamTableMeta, definition: Definition, pin: Standing) -> Reason | None:
     if pin.damaged:
         return "FOREIGN_WRITE", pin.damaged
     if meta.needs_reinit:
@@ -111,18 +124,20 @@ def _change(
         return classify(log, after, after), ("SOURCE_CHANGED", f"{path} went back from version {start} to {after}")
 
 
-def _of_the_drift(change: ChangeSet, source: str, path: str, used: tuple[str, ...]) -> Reason | None:
+def _of_the_drift(
+    change: ChangeSet, source: str, path: str, columns_used: Callable[[str], tuple[str, ...]]
+) -> Reason | None:
     if change.end.table_id != source:
         fate = "replaced" if change.drift.replaced else "dropped and created again"
         return "SOURCE_CHANGED", f"{path} was {fate}"
     if change.schema_change is None:
         return None
-    verdict = classify_drift(change.drift, used or change.end.schema.names)
+    verdict = classify_drift(change.drift, columns_used(source) or change.end.schema.names)
     # Broken or not, the query has the last word: a star in a subquery may do without the column.
     return None if isinstance(verdict, Continue) else ("SOURCE_CHANGED", f"{verdict.reason} in {path}")
 
 
-def _stored_frontier(meta: StreamTableMeta, pin: Pin) -> Frontier | None:
+def stored_frontier(meta: StreamTableMeta, pin: Standing) -> Frontier | None:
     """Where the stored rows stand: the newest commit's word, unless the catalog has moved on from that very commit."""
     if pin.record is None:
         return None

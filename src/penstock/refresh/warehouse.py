@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -10,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from penstock.catalog.model import StreamTableMeta
 from penstock.catalog.writer import CatalogWriter
-from penstock.engine.definition import Definition
+from penstock.engine.definition import Definition, text_hash
 from penstock.engine.pinned_query import folder
+from penstock.engine.registry import view_text
 from penstock.engine.storage import DEFINITION_KEY, Storage
 from penstock.engine.workspace import Logs, Workspace
 from penstock.errors import PenstockError
@@ -38,9 +40,12 @@ class Warehouse:
     sleep: Callable[[float], None]
     logs: Logs = field(default_factory=Logs)
     _workspaces: dict[str, tuple[str, Workspace]] = field(default_factory=dict)
+    _making: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
-        self.refresher = Refresher(self.catalog, self.settings, self.workspace, self.now, self.sleep)
+        self.refresher = Refresher(
+            self.catalog, self.settings, self.workspace, self.logs, self.view_hash, self.now, self.sleep
+        )
 
     def storage_path(self, name: TableName, stream_table_id: str) -> str:
         """The folder of a new stream table's storage."""
@@ -49,10 +54,15 @@ class Warehouse:
     def workspace(self, definition: Definition) -> Workspace:
         """The workspace of a stream table, made anew when its definition changes."""
         held = self._workspaces.get(definition.id)
-        if held is None or held[0] != definition.hash:
-            held = definition.hash, self.fresh_workspace(definition.settings, definition.database)
-            self._workspaces[definition.id] = held
-        return held[1]
+        if held is not None and held[0] == definition.hash:
+            return held[1]
+        made = definition.hash, self.fresh_workspace(definition.settings, definition.database)
+        with self._making:
+            # Another thread may have been faster; there is one workspace, so that its lock is worth something.
+            held = self._workspaces.get(definition.id)
+            if held is None or held[0] != definition.hash:
+                held = self._workspaces[definition.id] = made
+            return held[1]
 
     def fresh_workspace(self, settings: dict[str, str], database: str) -> Workspace:
         """A workspace that no stream table owns yet."""
@@ -65,6 +75,11 @@ class Warehouse:
     def definition(self, meta: StreamTableMeta) -> Definition:
         """The definition in a stream table's own metadata."""
         return Definition.from_json(Storage.open(meta.path).configuration[DEFINITION_KEY])
+
+    def view_hash(self, view: str) -> str:
+        """A hash of a view's present text; empty if the view is gone."""
+        text = view_text(self.spark, view)
+        return "" if text is None else text_hash(text)
 
     def _by_name(self, name: TableName) -> Source | None:
         meta = self.catalog.find(name)

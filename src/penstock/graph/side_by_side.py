@@ -1,0 +1,120 @@
+"""Work on the nodes of a graph side by side: each starts as soon as everything it waits for is done.
+
+    at most `workers` at once; of those that are ready, the first in the given order first
+
+The caller is one of the workers, and others are called in only while more than one node is ready: a chain, or a single
+node, never leaves the caller's thread. After an error nothing new is started; what runs is waited for, and of all
+errors the one that comes first in the order is raised.
+"""
+
+from __future__ import annotations
+
+import heapq
+import threading
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+Labour = Callable[[], None]
+Hire = Callable[[Labour, int], threading.Thread]
+"""Makes the thread of a worker, not started, from what it has to do and its number (1, 2, …)."""
+
+
+def plain_thread(labour: Labour, number: int) -> threading.Thread:
+    """A thread with nothing special about it."""
+    return threading.Thread(target=labour, name=f"worker-{number}", daemon=True)
+
+
+def work_side_by_side(
+    order: Sequence[str],
+    waits_for: Mapping[str, Collection[str]],
+    work: Callable[[str], None],
+    workers: int,
+    hire: Hire = plain_thread,
+) -> None:
+    """Work on every node of `order`, which has whatever a node waits for before it; others count as done."""
+    board = _Board(order, waits_for, work, workers, hire)
+    board.labour()
+    board.wait()
+    if board.errors:
+        raise board.errors[min(board.errors)]
+
+
+class _Board:
+    """What is ready, what runs, what is left; every change of it happens under one lock."""
+
+    def __init__(
+        self,
+        order: Sequence[str],
+        waits_for: Mapping[str, Collection[str]],
+        work: Callable[[str], None],
+        workers: int,
+        hire: Hire,
+    ) -> None:
+        self.errors: dict[int, BaseException] = {}
+        self._order = order
+        self._work = work
+        self._workers = workers
+        self._hire = hire
+        self._place = {key: place for place, key in enumerate(order)}
+        self._missing = {key: {each for each in waits_for.get(key, ()) if each in self._place} for key in order}
+        self._followers: dict[str, list[str]] = {key: [] for key in order}
+        for key, missing in self._missing.items():
+            for each in missing:
+                self._followers[each].append(key)
+        self._ready = [place for place, key in enumerate(order) if not self._missing[key]]
+        self._left = len(order)
+        self._idle = 0
+        self._threads: list[threading.Thread] = []
+        self._changed = threading.Condition()
+
+    def labour(self) -> None:
+        """What every worker does until nothing is left."""
+        place: int | None = -1
+        try:
+            while (place := self._next()) is not None:
+                self._work(self._order[place])
+                self._end(place)
+        except BaseException as error:
+            self._stop(-1 if place is None else place, error)
+
+    def wait(self) -> None:
+        """Return when no other worker is left."""
+        while True:
+            with self._changed:
+                running = [thread for thread in self._threads if thread.is_alive()]
+            if not running:
+                return
+            for thread in running:
+                thread.join()
+
+    def _next(self) -> int | None:
+        with self._changed:
+            while self._left and not self._ready:
+                self._idle += 1
+                self._changed.wait()
+                self._idle -= 1
+            if not self._left:
+                return None
+            place = heapq.heappop(self._ready)
+            if self._ready and not self._idle and len(self._threads) < self._workers - 1:
+                thread = self._hire(self.labour, len(self._threads) + 1)
+                thread.start()
+                self._threads.append(thread)
+            return place
+
+    def _end(self, place: int) -> None:
+        with self._changed:
+            if not self._left:
+                return
+            self._left -= 1
+            key = self._order[place]
+            for follower in self._followers[key]:
+                self._missing[follower].discard(key)
+                if not self._missing[follower]:
+                    heapq.heappush(self._ready, self._place[follower])
+            self._changed.notify_all()
+
+    def _stop(self, place: int, error: BaseException) -> None:
+        with self._changed:
+            self.errors[place] = error
+            self._left, self._ready = 0, []
+            self._changed.notify_all()
