@@ -233,7 +233,6 @@ class Program:
         shown = SHOWN if leaf.source.has_hidden_rows else None
         change_set = self.change_sets[leaf.source.id]
         count = sum(len(part.files) for part in change_set.parts)
-        # Change files carry no statistics; their rows are as many as their size suggests.
         self.reads.append(Read(step, leaf.name, count, count, change_set.rows_estimate))
         if self._small:
             check_columns(log, change_set, [*columns, *(name for name in (weight, shown) if name)])
