@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from threading import Lock
 from typing import Any
@@ -46,17 +47,20 @@ from penstock.engine.pruning import prunable
 from penstock.engine.scan import CHANGE_SIGNS, CHANGE_TYPE, SIGN
 from penstock.names import WEIGHT
 
-READ_ROWS = 2_000_000
-"""Files of up to so many rows are read on the driver."""
+READ_ROWS = 12_000_000
+"""Files of up to so many rows are looked through on the driver: their key columns, and the rest where a key occurs."""
 
-READ_BYTES = 128 * 1024 * 1024
+READ_BYTES = 1024 * 1024 * 1024
 """And of up to so many bytes."""
 
 READ_FILES = 512
 """And so many files at most, since they are opened one after the other."""
 
-LOCAL_ROWS = 20_000
-"""So many rows at most become a local relation."""
+LOCAL_ROWS = 100_000
+"""So many rows at most go into a statement from the driver."""
+
+READERS = 4
+"""Files that are read at the same time."""
 
 UNBOUNDED = 5_000
 """A table of fewer rows is read whole; of a larger one, only rows with touched keys."""
@@ -172,19 +176,74 @@ def rows_at(
     if not snapshot.fast or not fields or not _small(files):
         return None
     extra = [StructField(name, kind) for name, kind in ((shown, BooleanType()), (weight, LongType())) if name]
-    rows = _together(columns, [(file, 1) for file in files], [*fields, *extra], snapshot.schema, snapshot)
+    types = {field.name: field.dataType for field in fields}
+    held = {name.lower() for name in snapshot.partition_columns}
+    usable = [(name, values) for name, values in keys if name in types and prunable(types[name])]
+    inside = [(name, values) for name, values in usable if name.lower() not in held]
+    hits = _hits(columns, snapshot, files, types, inside)
+    if hits is None:
+        return None
+    parts = []
+    for file, mask in hits:
+        part = _together(columns, [(file, 1)], [*fields, *extra], snapshot.schema, snapshot)
+        if part is None:
+            return None
+        parts.append(part if mask is None else part.filter(mask))
+    rows = pa.concat_tables(parts) if parts else _together(columns, [], [*fields, *extra], snapshot.schema, snapshot)
     if rows is None:
         return None
-    types = {field.name: field.dataType for field in fields}
-    for name, values in keys:
-        if name in types and prunable(types[name]):
+    for name, values in usable:
+        if name.lower() in held:
             rows = _with_values(rows, name, values)
     if shown is not None:
         rows = rows.filter(rows.column(shown))
-    if weight is not None:
+    if weight is not None and pc.any(pc.not_equal(rows.column(weight), 1)).as_py():
         times = rows.column(weight).to_pylist()
         rows = rows.take(pa.array([place for place, count in enumerate(times) for _ in range(count)], pa.int64()))
     return rows.select([field.name for field in fields]) if rows.num_rows <= LOCAL_ROWS else None
+
+
+def _hits(
+    columns: FileColumns,
+    snapshot: Snapshot,
+    files: Sequence[DataFile],
+    types: Mapping[str, DataType],
+    keys: Sequence[tuple[str, pa.ChunkedArray]],
+) -> list[tuple[DataFile, pa.Array | None]] | None:
+    """The files in which a row has one of the given values in every key column, and which of their rows do.
+
+    None if one of them is for Spark, or if the rows would be too many.
+    """
+    masks: list[pa.Array | None] = [None] * len(files)
+    known = {field.name.lower(): field.name for field in snapshot.schema.fields}
+    for name, values in keys:
+        field = StructField(known[name.lower()], types[name])
+        with ThreadPoolExecutor(READERS) as readers:
+            read = list(readers.map(lambda file, field=field: columns.of(file, [field]), files))
+        found = [each[field.name] for each in read if each is not None]
+        if len(found) < len(files):
+            return None
+        if not found:
+            return []
+        try:
+            wanted = pc.unique(values).cast(found[0].type)
+        except pa.ArrowException:
+            continue
+        # One call for all files, because it makes a hash table of the values first.
+        here = pc.is_in(pa.chunked_array(found), value_set=wanted).combine_chunks()
+        start = 0
+        for place, array in enumerate(found):
+            part = here.slice(start, len(array))
+            mask = masks[place]
+            masks[place] = part if mask is None else pc.and_(mask, part)
+            start += len(array)
+    hits = [
+        (file, mask)
+        for file, mask in zip(files, masks, strict=True)
+        if mask is None or pc.any(mask, min_count=0).as_py()
+    ]
+    count = sum(int(file.rows or 0) if mask is None else mask.true_count for file, mask in hits)
+    return hits if count <= LOCAL_ROWS else None
 
 
 def changed_rows(
@@ -229,10 +288,12 @@ def _changed_rows(
     told = _together(columns, [(file, 1) for part in parts for file in part.cdc], [*asked, kind], schema, end)
     if plain is None or told is None:
         return None
-    signs = [CHANGE_SIGNS.get(each) for each in told.column(CHANGE_TYPE).to_pylist()]
-    if None in signs:
+    kinds = told.column(CHANGE_TYPE)
+    if not pc.all(pc.is_in(kinds, value_set=pa.array(CHANGE_SIGNS)), min_count=0).as_py():
         return None
-    told = told.drop_columns([CHANGE_TYPE, SIGN]).append_column(SIGN, pa.array(signs, pa.int64()))
+    came = pc.is_in(kinds, value_set=pa.array([name for name, sign in CHANGE_SIGNS.items() if sign > 0]))
+    signs = pc.if_else(came, pa.scalar(1, pa.int64()), pa.scalar(-1, pa.int64()))
+    told = told.drop_columns([CHANGE_TYPE, SIGN]).append_column(SIGN, signs)
     rows = pa.concat_tables([plain, told])
     if shown is not None:
         rows = rows.filter(rows.column(shown))

@@ -30,7 +30,7 @@ from penstock.names import WEIGHT, quote
 ROWS_PER_FILE = 250_000
 """A merge rewrites whole files, and pruning skips whole files: not too large."""
 
-SORT_ROWS = 2_000_000
+SORT_ROWS = 500_000
 """From so many rows on, the first rows of a table are sorted: later changes then touch few of its files."""
 
 _TEXT = 256

@@ -272,7 +272,7 @@ def test_keys_are_worth_collecting_for_a_large_table_in_their_order(
 
 @pytest.mark.parametrize(
     ("files", "rows", "worth"),
-    [(20, 50_000, True), (20, 200_000, False), (20, 100, False), (20, None, True)],
+    [(20, 50_000, True), (20, 1_000_000, False), (20, 100, False), (20, None, True)],
     ids=["fits the driver", "too many rows", "read whole", "rows not counted"],
 )
 def test_a_table_that_fits_the_driver_is_narrowed_whatever_its_order(files: int, rows: int | None, worth: bool) -> None:
