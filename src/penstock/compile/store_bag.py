@@ -8,10 +8,12 @@ back, the physical rows of the touched values are read, all of them removed, and
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from penstock.compile.stored import CHANGED, MINUS, OP, PLUS, Store, StoredColumn, Summary, collected_leaf, stored_leaf
 from penstock.names import WEIGHT, quote
 from penstock.operators.consolidate import consolidate, group_by_bits, kept_by_bits
-from penstock.operators.delta_query import DeltaQuery, Moment, Step, Within
+from penstock.operators.delta_query import BagTotals, DeltaQuery, Moment, Step, Within
 from penstock.operators.expression import Attribute
 from penstock.operators.operator import Operator
 from penstock.operators.types import equal_by_text
@@ -91,7 +93,8 @@ class BagStore(Store):
             f"WHERE ({op} = '!' AND {weight} < 0) OR ({op} = 'd' AND `__ps_was` > 0 AND {weight} >= 0{first}) "
             f"OR ({op} = 'i' AND {weight} > 0)"
         )
-        return query.statement("resum", sql, [once], "new multiplicities of the touched values")
+        step = query.statement("resum", sql, [once], "new multiplicities of the touched values")
+        return replace(step, plainly=BagTotals(changed, stored, self._value_names))
 
     def _once(self, query: DeltaQuery, summed: str) -> str:
         gone = f"(`__ps_was` > 0 AND {quote(WEIGHT)} >= 0)"

@@ -17,18 +17,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import DoubleType, FloatType, LongType, StructField, StructType, TimestampType
+from pyspark.sql.types import DoubleType, FloatType, LongType, StringType, StructField, StructType, TimestampType
 
 from penstock.compile.stored import MINUS, OP, PLUS, SHOWN, Summary
 from penstock.engine.delta_log import DataFile, DeltaLog, Snapshot
 from penstock.engine.driver_read import FileColumns, changed_rows, rows_at, whole
+from penstock.engine.driver_totals import new_totals
 from penstock.engine.interval import ChangeSet
 from penstock.engine.prepared import SINGLE_TASK, LocalRows, PreparedStatements
 from penstock.engine.pruning import Bounds, bounds_of, prune
 from penstock.engine.scan import changes, check_columns, fields_of, scan
 from penstock.errors import InternalError
 from penstock.names import WEIGHT, Interval, quote
-from penstock.operators.delta_query import Leaf, LeafKind, Moment, Step, Within
+from penstock.operators.delta_query import BagTotals, Leaf, LeafKind, Moment, PlainKeys, Step, Within
 from penstock.operators.source import Source
 
 Timed = Callable[[str], AbstractContextManager[None]]
@@ -121,7 +122,7 @@ class Program:
     def run(self, step: Step) -> Rows:
         """Run a statement and keep its rows under the step's name."""
         bound = self._bound(step)
-        rows = self._plain_keys(step, bound) or self._run(step, bound)
+        rows = self._plainly(step, bound) or self._run(step, bound)
         self.results[step.name] = rows
         return rows
 
@@ -134,24 +135,22 @@ class Program:
             cached.count()
             return Rows(frame.schema, cached)
 
-    def _plain_keys(self, step: Step, bound: Mapping[str, Rows]) -> Rows | None:
-        """Distinct keys of a leaf that is on the driver: no work for Spark."""
-        if step.keys is None:
+    def _plainly(self, step: Step, bound: Mapping[str, Rows]) -> Rows | None:
+        """The rows of a step without Spark, if its leaves are on the driver and it has a simpler way."""
+        held = {name: rows.held for name, rows in bound.items() if isinstance(rows.held, pa.Table)}
+        if len(held) < len(bound):
             return None
-        (rows,) = bound.values()
-        if not isinstance(rows.held, pa.Table):
-            return None
-        fields = [StructField(name, rows.schema[column].dataType) for name, column in step.keys.columns]
-        # Arrow and Spark do not agree on whether 0.0 and -0.0 are one key.
-        if any(isinstance(each.dataType, DoubleType | FloatType) for each in fields):
-            return None
-        kept = rows.held
-        for column in step.keys.never_null:
-            kept = kept.filter(pc.is_valid(kept.column(column)))
-        distinct = kept.select([column for _, column in step.keys.columns]).rename_columns(
-            [each.name for each in fields]
-        )
-        return Rows(StructType(fields), distinct.group_by(distinct.column_names).aggregate([]))
+        with self.timed("run"):
+            match step.plainly:
+                case PlainKeys():
+                    ((name, table),) = held.items()
+                    return _plain_keys(step.plainly, table, bound[name].schema)
+                case BagTotals(changed, stored, values):
+                    totals = new_totals(held[changed], held[stored], list(values))
+                    schema = bound[changed].schema
+                    fields = [*(schema[name] for name in (*values, WEIGHT)), StructField(OP, StringType())]
+                    return None if totals is None else Rows(StructType(fields), totals)
+        return None
 
     def frame(self, step: Step) -> DataFrame:
         """The statement as a DataFrame over bound leaves, not run yet."""
@@ -315,3 +314,15 @@ def plain_rows(
         copies = F.explode(F.array_repeat(F.lit(0), F.col(quote(WEIGHT)).cast("int"))).alias("__ps_copy")
         frame = frame.select(*(F.col(quote(name)) for name in columns), copies)
     return frame.select(*(F.col(quote(name)) for name in columns))
+
+
+def _plain_keys(keys: PlainKeys, rows: pa.Table, schema: StructType) -> Rows | None:
+    fields = [StructField(name, schema[column].dataType) for name, column in keys.columns]
+    # Arrow and Spark do not agree on whether 0.0 and -0.0 are one key.
+    if any(isinstance(each.dataType, DoubleType | FloatType) for each in fields):
+        return None
+    kept = rows
+    for column in keys.never_null:
+        kept = kept.filter(pc.is_valid(kept.column(column)))
+    distinct = kept.select([column for _, column in keys.columns]).rename_columns([each.name for each in fields])
+    return Rows(StructType(fields), distinct.group_by(distinct.column_names).aggregate([]))

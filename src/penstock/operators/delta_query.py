@@ -67,6 +67,16 @@ class PlainKeys:
 
 
 @dataclass(frozen=True, slots=True)
+class BagTotals:
+    """What a step amounts to if it adds a bag's change to the stored rows of the values that lost copies."""
+
+    changed: str
+    stored: str
+    """Names of the two leaves."""
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """One statement of a delta program; its rows are collected under `name`."""
 
@@ -74,7 +84,8 @@ class Step:
     sql: str
     leaves: tuple[Leaf, ...]
     purpose: str
-    keys: PlainKeys | None = None
+    plainly: PlainKeys | BagTotals | None = None
+    """A simpler way to the same rows, where the leaves are at hand."""
 
 
 @dataclass
@@ -170,7 +181,7 @@ class DeltaQuery:
         if held is not None:
             return held
         name = f"{HIDDEN}step_{len(self.steps) + 1}"
-        self.steps.append(replace(self.statement(name, sql, uses, purpose), keys=plain))
+        self.steps.append(replace(self.statement(name, sql, uses, purpose), plainly=plain))
         self._collected[sql, columns] = self.leaf(Leaf(name, LeafKind.COLLECTED, columns))
         return name
 

@@ -30,12 +30,12 @@ _PROBE_WITHIN = 2.0
 _FEW = 10
 
 # Seconds, as measured on two cores: for starting a statement, per changed row, per row read, per row written.
-_STATEMENT = 0.15
+_STATEMENT = 0.12
 _CHANGED_ROW = 8e-6
-_READ_ROW = 1.0e-6
-_WRITTEN_ROW = 2.0e-6
+_READ_ROW = 0.25e-6
+_WRITTEN_ROW = 0.4e-6
 _REWRITTEN_ROW = 0.3e-6
-_FULL_START = 0.6
+_FULL_START = 0.5
 _TOUCHED = 20_000
 """Stored rows that are rewritten for one changed row in the worst case: those of its file."""
 
