@@ -90,14 +90,14 @@ def test_a_run_counts_less_the_more_its_size_differs() -> None:
 
 def test_the_loser_is_probed_rarely_and_within_the_budget() -> None:
     size = Size(100, 1_000_000, 1000)
-    runs = [run(0, Action.FULL, 2.0), *(run(n, Action.INCREMENTAL, 1.2) for n in range(1, 31))]
+    runs = [run(0, Action.FULL, 2.0), *(run(n, Action.INCREMENTAL, 0.5) for n in range(1, 31))]
     history = newest_first(*runs)
     assert not choose(size, history, 0).probe
     choice = choose(size, history, 5)
     assert choice.probe
     assert choice.action is Action.FULL
     assert "trying" in choice.why
-    tried = newest_first(*runs, run(31, Action.FULL, 1.4, reason=f"{PROBE}: …"))
+    tried = newest_first(*runs, run(31, Action.FULL, 0.9, reason=f"{PROBE}: …"))
     assert not choose(size, tried, 5).probe
     assert not choose(size, history[:5], 5).probe
 
