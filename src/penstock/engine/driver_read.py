@@ -237,6 +237,9 @@ def _hits(
             mask = masks[place]
             masks[place] = part if mask is None else pc.and_(mask, part)
             start += len(array)
+        # Leaving rows out only spares work, and hardly any is left to spare.
+        if sum(mask.true_count for mask in masks if mask is not None) <= 2 * len(wanted):
+            break
     hits = [
         (file, mask)
         for file, mask in zip(files, masks, strict=True)

@@ -33,6 +33,8 @@ SINGLE_TASK: Mapping[str, str] = {
     "spark.sql.autoBroadcastJoinThreshold": "-1",
     # The placeholders' size is unknown, which Spark takes for huge, and would spread over more partitions.
     "spark.sql.maxSinglePartitionBytes": "9223372036854775807b",
+    # Arrow batches are then decoded in the task, and not row by row before it.
+    "spark.sql.execution.arrow.localRelationThreshold": "0b",
 }
 """Session settings under which statements are planned and run here."""
 
@@ -109,7 +111,7 @@ class PreparedStatements:
     def _over(self, planned: _Planned, relations: Mapping[str, LocalRows]) -> DataFrame:
         catalyst, jvm = self._catalyst, self._catalyst.jvm
         needed = {name for name, _ in planned.scans}
-        filled = {name: self._rdd(self._rows(rows)) for name, rows in relations.items() if name in needed}
+        filled = {name: self._scanned(rows) for name, rows in relations.items() if name in needed}
         exchange = jvm.java.util.HashMap()
         for name, scan in planned.scans:
             exchange.put(
@@ -124,10 +126,12 @@ class PreparedStatements:
         frame._schema = planned.schema
         return frame
 
-    def _rows(self, rows: LocalRows) -> Any:
-        """The rows in Spark's own form, a Scala Seq."""
+    def _scanned(self, rows: LocalRows) -> Any:
+        """The rows as an RDD of one partition, which decodes them where they are needed."""
         spark, jvm = self._spark, self._catalyst.jvm
-        table = rows.table.cast(to_arrow_schema(rows.schema, timezone="UTC"))
+        table = rows.table.cast(to_arrow_schema(rows.schema, timezone="UTC")).combine_chunks()
+        if not table.num_rows:
+            return self._rdd(self._catalyst.seq([]))
         batches = spark.sparkContext._serialize_to_jvm(
             table.to_batches(),
             ArrowStreamSerializer(),
@@ -135,7 +139,7 @@ class PreparedStatements:
             jvm.ArrowIteratorServer,
         )
         made = jvm.PythonSQLUtils.toDataFrame(batches, rows.schema.json(), spark._jsparkSession)
-        return made.queryExecution().logical().data()
+        return made.queryExecution().logical().rdd()
 
     def _rdd(self, rows: Any) -> Any:
         return self._spark.sparkContext._jsc.sc().parallelize(rows, 1, self._row_tag)
