@@ -1,7 +1,8 @@
 """TPC-H: orders and their lines come and go, 0.1% of them per tick, and the queries follow as one tick.
 
-Per turn there are two ticks of changes. After the first, the stream tables are refreshed one by one, for the figures of
-each query; after the second, all together by `ps.tick`, for the figure of the whole. Then every query is recomputed.
+The stream tables are in mode AUTO, as they are unless one says otherwise. Per turn there are two ticks of changes. After
+the first, they are refreshed one by one, for the figures of each query; after the second, all together by `ps.tick`, for
+the figure of the whole. Then every query is recomputed.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ class TpcH(Workload):
             bench.say(f"scale factor {factor:g} loaded, {rows['lineitem']:,} lines")
             chosen = [query for query in queries(factor) if query.name in self.parts]
             for query in chosen:
-                ps.create_stream_table(query.name, query.text, f"{LAG_SECONDS} seconds", "INCREMENTAL")
+                ps.create_stream_table(query.name, query.text, f"{LAG_SECONDS} seconds", "AUTO")
             bench.say(f"{len(chosen)} stream tables filled")
             yield from _turns(ps, bench, chosen, History(ps, data, rows), f"SF {self.factor}", rows["lineitem"])
             for query in chosen:

@@ -1,0 +1,69 @@
+"""Mode AUTO takes the cheaper way and says so; whichever it takes, the rows are the query's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from penstock.refresh import cost
+from penstock.testing.oracle import assert_exact
+
+if TYPE_CHECKING:
+    from penstock.api import StreamTables
+
+QUERY = "SELECT k, count(*) AS n, sum(v) AS total FROM t GROUP BY k"
+
+
+@pytest.fixture
+def dear(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine on which every changed row takes a second."""
+    monkeypatch.setattr(cost, "_CHANGED_ROW", 1.0)
+
+
+def made(ps: StreamTables, mode: str) -> None:
+    ps.sql("CREATE TABLE t AS SELECT id % 5 AS k, id AS v FROM range(50)")
+    ps.create_stream_table("st", QUERY, refresh_mode=mode)
+
+
+def test_a_small_change_is_applied(ps: StreamTables) -> None:
+    made(ps, "AUTO")
+    ps.sql("UPDATE t SET v = v + 1 WHERE v < 3")
+    done = ps.refresh("st")
+    assert (done.action.value, done.reason_code) == ("INCREMENTAL", None)
+    assert_exact(ps, "st")
+
+
+@pytest.mark.usefixtures("dear")
+def test_auto_recomputes_where_that_is_cheaper_and_says_so(ps: StreamTables) -> None:
+    made(ps, "AUTO")
+    ps.create_stream_table("reader", "SELECT sum(total) AS all_of_it FROM st", refresh_mode="INCREMENTAL")
+    ps.sql("UPDATE t SET v = v + 1 WHERE v < 9")
+    told = ps.explain("st")
+    assert told.choice is not None
+    assert "AUTO → FULL" in told.text()
+    assert told.to_json()["choice"]["action"] == "FULL"
+    assert ps.refresh("reader").action.value == "INCREMENTAL"
+    newest = ps.history("st")[0]
+    assert newest.action.value == "FULL"
+    assert newest.reason is not None
+    assert newest.reason.startswith("CHEAPER: incremental ")
+    # With a reader, only what differs is committed.
+    assert newest.rows_inserted == newest.rows_deleted
+    assert_exact(ps, "st")
+    assert_exact(ps, "reader")
+
+
+@pytest.mark.usefixtures("dear")
+@pytest.mark.parametrize("mode", ["INCREMENTAL", "FULL"])
+def test_a_pinned_mode_stays_whatever_it_costs(ps: StreamTables, mode: str) -> None:
+    made(ps, mode)
+    ps.sql("DELETE FROM t WHERE v < 9")
+    assert ps.refresh("st").action.value == mode
+    ps.alter_stream_table("st", refresh_mode="AUTO")
+    ps.sql("DELETE FROM t WHERE v < 19")
+    assert ps.refresh("st").action.value == "FULL"
+    ps.alter_stream_table("st", refresh_mode="INCREMENTAL")
+    ps.sql("DELETE FROM t WHERE v < 29")
+    assert ps.refresh("st").action.value == "INCREMENTAL"
+    assert_exact(ps, "st")
