@@ -1,8 +1,8 @@
 """TPC-H: orders and their lines come and go, 0.1% of them per tick, and the queries follow as one tick.
 
-The stream tables are in mode AUTO, as they are unless one says otherwise. Per turn there are two ticks of changes. After
-the first, they are refreshed one by one, for the figures of each query; after the second, all together by `ps.tick`, for
-the figure of the whole. Then every query is recomputed.
+The stream tables are in mode AUTO, as they are unless one says otherwise. Per turn there are two ticks of changes.
+After the first, they are refreshed one by one, for the figures of each query; after the second, all together by
+`ps.tick`, for the figure of the whole. Then every query is recomputed.
 """
 
 from __future__ import annotations

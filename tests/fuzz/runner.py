@@ -18,6 +18,7 @@ from fuzz.history import TABLES, Change, History, random_history
 from fuzz.part import Part
 from penstock.errors import PenstockError, QueryFailed, QueryInvalid, UnstorableColumn
 from penstock.refresh import compute
+from penstock.testing.by_rules import create_by_rules
 from small_tables import Bench
 
 if TYPE_CHECKING:
@@ -132,9 +133,9 @@ def follow(bench: Bench, history: History, tables: Sequence[Followed]) -> None:
 
 
 def create(bench: Bench, table: Followed) -> None:
-    """Create the stream table in AUTO."""
+    """Create the stream table, incremental if it can be."""
     try:
-        made = bench.ps.create_stream_table(table.name, table.query.text)
+        made = create_by_rules(bench.ps, table.name, table.query.text)
         table.reason = bench.ps.info(table.name)[0]["reason"] if made.effective_mode != "INCREMENTAL" else None
     except (UnstorableColumn, QueryInvalid):
         table.unanswerable = True

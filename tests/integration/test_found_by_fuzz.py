@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from penstock.testing.by_rules import create_by_rules
 from small_tables import SmallTable, bench
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def test_scenario(scenario: Scenario, spark: SparkSession, tmp_path: Path) -> No
     with bench(spark, tmp_path, [SmallTable.parse(text) for text in scenario.tables]) as at:
         for statement in scenario.first:
             at.run(statement)
-        at.ps.create_stream_table("st", scenario.query)
+        create_by_rules(at.ps, "st", scenario.query)
         assert at.difference("st", scenario.query) is None
         for number, statements in enumerate(scenario.rounds, 1):
             for statement in statements:

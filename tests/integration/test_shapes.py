@@ -12,6 +12,7 @@ import pytest
 from shapes import WORLDS, Shape, World
 
 from penstock.errors import QueryFailed
+from penstock.testing.by_rules import create_by_rules
 from small_tables import Bench, SmallTable, bench
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def live_through(at: Bench, world: World) -> Outcome:
             if refresh:
                 wrong[shape.name] += judged(at, shape, when)
             else:
-                at.ps.create_stream_table(shape.table, shape.query)
+                create_by_rules(at.ps, shape.table, shape.query)
             if found := difference(at, shape):
                 wrong[shape.name].append(f"{when}: {found}")
         except Exception as error:
@@ -113,7 +114,7 @@ def test_a_second_row_in_a_scalar_subquery_is_the_users_error(spark: SparkSessio
     with bench(spark, tmp_path, tables) as at:
         at.run("INSERT INTO dept VALUES (1, 10), (2, 20)")
         at.run("INSERT INTO boss VALUES (1, 'ann'), (3, 'cat')")
-        at.ps.create_stream_table("bosses", query)
+        create_by_rules(at.ps, "bosses", query)
         before = at.stored("bosses")
         # Two rows for a department that is not there hurt nobody.
         at.run("INSERT INTO boss VALUES (3, 'dan')")

@@ -80,8 +80,8 @@ def test_a_join_reads_only_files_of_touched_keys(ps: StreamTables, monkeypatch: 
         ps, "names", {"k": number(lambda n: None if n % 400 == 8 else n), "name": (pa.string(), lambda n: f"n{n}")}
     )
     joins = [f"SELECT f.k, f.v, n.name FROM facts f JOIN names n ON f.k {sign} n.k" for sign in ("=", "<=>")]
-    ps.create_stream_table("st", " UNION ALL ".join(joins))
-    ps.create_stream_table("sums", "SELECT k, sum(v) AS s FROM facts GROUP BY k")
+    ps.create_stream_table("st", " UNION ALL ".join(joins), refresh_mode="INCREMENTAL")
+    ps.create_stream_table("sums", "SELECT k, sum(v) AS s FROM facts GROUP BY k", refresh_mode="INCREMENTAL")
     add(facts, (3, 50), (1100, 50), (99999, 50), (None, 50))
     add(names, (100, "again"), (None, "nobody"))
     done = refreshed(ps)
@@ -109,6 +109,7 @@ def test_keys_are_followed_from_table_to_table(ps: StreamTables) -> None:
         "st",
         "SELECT l.o, min(p.name) AS name FROM lines l JOIN orders o ON l.o = o.o JOIN people p ON o.c = p.c "
         "GROUP BY l.o",
+        refresh_mode="INCREMENTAL",
     )
     add(lines, (5, 100), (1103, 100), (99999, 100), (None, 100))
     done = refreshed(ps)
@@ -138,9 +139,8 @@ TYPES: Columns = {
 def test_every_type_that_can_be_trusted_narrows(ps: StreamTables) -> None:
     a = make(ps, "a", TYPES)
     make(ps, "b", TYPES)
-    ps.create_stream_table(
-        "st", " UNION ALL ".join(f"SELECT '{key}' AS x, b.l FROM a JOIN b ON a.{key} = b.{key}" for key in TYPES)
-    )
+    query = " UNION ALL ".join(f"SELECT '{key}' AS x, b.l FROM a JOIN b ON a.{key} = b.{key}" for key in TYPES)
+    ps.create_stream_table("st", query, refresh_mode="INCREMENTAL")
     add(a, *(tuple(of(n) for _, of in TYPES.values()) for n in (2, 1000)))
     done = refreshed(ps)
     assert done.rows_inserted == 2 * len(TYPES)
@@ -154,7 +154,9 @@ def test_tables_with_deletion_vectors_are_narrowed_by_deltas_own_reader(ps: Stre
     make(ps, "names", {"k": number(lambda n: n), "name": (pa.string(), lambda n: f"n{n}")}, {})
     ps.spark.sql("ALTER TABLE names SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')")
     ps.spark.sql("DELETE FROM names WHERE k IN (50, 60, 1100)")
-    ps.create_stream_table("st", "SELECT f.k, f.v, n.name FROM facts f JOIN names n ON f.k = n.k")
+    ps.create_stream_table(
+        "st", "SELECT f.k, f.v, n.name FROM facts f JOIN names n ON f.k = n.k", refresh_mode="INCREMENTAL"
+    )
     add(facts, (49, 1), (50, 2), (1101, 3))
     done = refreshed(ps)
     assert done.rows_inserted == 2

@@ -31,7 +31,7 @@ def test_the_same_sums_at_every_run(ps: StreamTables) -> None:
         rows = ", ".join(f"({start + place}, {place % 2}, double('{value}'))" for place, value in enumerate(order))
         ps.spark.sql(f"INSERT INTO t VALUES {rows}")
     for name, query in QUERIES.items():
-        ps.create_stream_table(name, query)
+        ps.create_stream_table(name, query, refresh_mode="INCREMENTAL")
     for changes in (
         ("INSERT INTO t VALUES (200, 0, 0.7D), (201, NULL, NULL)", "DELETE FROM t WHERE x > 1e15"),
         ("UPDATE t SET k = 1 - k WHERE id < 3", "DELETE FROM t WHERE k = 0"),
@@ -47,7 +47,7 @@ def test_a_sorted_list_may_be_read_by_another_operator(ps: StreamTables) -> None
     ps.spark.sql("CREATE TABLE t (k INT, v INT) USING delta")
     ps.spark.sql("INSERT INTO t VALUES (1, 3), (1, 1), (2, 1), (2, 3), (3, NULL)")
     query = "SELECT l, count(*) AS n FROM (SELECT k, sort_array(collect_list(v)) AS l FROM t GROUP BY k) GROUP BY l"
-    ps.create_stream_table("st", query)
+    ps.create_stream_table("st", query, refresh_mode="INCREMENTAL")
     ps.spark.sql("INSERT INTO t VALUES (3, 3), (3, 1), (4, 9)")
     assert str(ps.refresh("st").action) == "INCREMENTAL"
     rows = sorted((tuple(row["l"]), row["n"]) for row in ps.table("st").collect())
