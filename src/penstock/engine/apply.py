@@ -19,12 +19,11 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 import pyarrow as pa
 
+from penstock.engine.staged import StagedFiles
 from penstock.errors import InvalidSetting
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-    from penstock.engine.staged import StagedFiles
 
 Kind = Literal["append", "keyed", "bag", "overwrite"]
 Applier = Literal["delta-rs", "spark"]
@@ -45,13 +44,6 @@ class Change:
 
     kind: Kind
     rows: pa.Table | DataFrame | StagedFiles
-
-
-def is_staged(change: Change) -> bool:
-    """True if the rows are in files already."""
-    from penstock.engine.staged import StagedFiles
-
-    return isinstance(change.rows, StagedFiles)
 
 
 class ApplySettings(Protocol):
@@ -86,7 +78,7 @@ def choose_applier(change: Change, settings: ApplySettings, thresholds: Threshol
             raise InvalidSetting(
                 name="apply", value=other, why="there is no such applier", allowed="auto, delta-rs, spark"
             )
-    if is_staged(change):
+    if isinstance(change.rows, StagedFiles):
         return "delta-rs"
     if not isinstance(change.rows, pa.Table):
         return "spark"

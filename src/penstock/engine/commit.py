@@ -23,6 +23,7 @@ import pyarrow as pa
 from penstock.engine import apply_delta_rs
 from penstock.engine.apply import Applier, Change
 from penstock.engine.commit_record import CommitRecord, record_in
+from penstock.engine.staged import StagedFiles
 from penstock.engine.storage import (
     ID_KEY,
     Pin,
@@ -77,7 +78,7 @@ def commit(
     session = _session(storage, pin, spark) if chosen == "spark" else None
     _prepare(storage, pin, record, schema_json, chosen)
     if session is None:
-        rows = change.rows.toArrow() if hasattr(change.rows, "toArrow") else change.rows
+        rows = change.rows if isinstance(change.rows, pa.Table | StagedFiles) else change.rows.toArrow()
         base = pin.handle.version()
         with _unless_it_landed(storage, base, record), translated(storage.path):
             apply_delta_rs.apply(
