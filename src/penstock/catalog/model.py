@@ -173,6 +173,13 @@ class RefreshRecord:
     rows_at_rest: int | None = None
     """Rows of all tables that the query reads; `rows_read` is to be compared with it."""
     rows_written: int | None = None
+    delta_bytes: int | None = None
+    """Bytes of the files that hold the changes; the next three are the bytes beside the rows above."""
+    bytes_read: int | None = None
+    bytes_at_rest: int | None = None
+    bytes_written: int | None = None
+    operators: tuple[str, ...] = ()
+    """What the query consists of, and how its result is stored."""
     applier: str | None = None
     timings: Mapping[str, float] = field(default_factory=dict)
     """Seconds per stage."""

@@ -6,6 +6,7 @@ A missing stream table is `StreamTableNotFound`, a failing database `CatalogErro
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 
 from penstock.catalog.model import Counters, Dependency, KnownTable, Lease, RefreshRecord, StreamTableMeta
 from penstock.names import TableName
@@ -39,6 +40,10 @@ class CatalogReader(ABC):
         """The stream tables a scheduler works on (ACTIVE and INITIALIZING), by name."""
 
     @abstractmethod
+    def upstream_part(self, table_ids: Iterable[str]) -> tuple[list[StreamTableMeta], list[Dependency]]:
+        """The stream tables with these storages and those upstream of them, and what each of them reads, by name."""
+
+    @abstractmethod
     def dependencies_of(self, stream_table_id: int) -> list[Dependency]:
         """What one stream table reads, by source name."""
 
@@ -57,6 +62,10 @@ class CatalogReader(ABC):
     @abstractmethod
     def effective_runs(self, stream_table_id: int, max_rows: int) -> list[RefreshRecord]:
         """The newest completed refreshes of one stream table that computed something, newest first."""
+
+    @abstractmethod
+    def runs_of_others(self, stream_table_id: int, max_rows: int) -> list[RefreshRecord]:
+        """The same of all stream tables but this one."""
 
     @abstractmethod
     def get_refresh(self, refresh_id: str) -> RefreshRecord | None:

@@ -11,7 +11,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -54,6 +54,16 @@ INTERRUPTED: Final = "interrupted by restart"
 
 _REPAIR: Final = "Run `penstock repair`: it rebuilds the catalog from the stream tables themselves."
 _NAME: Final = "catalog = ? AND schema_name = ? AND table_name = ?"
+_UPSTREAM_PART: Final = """
+    WITH RECURSIVE reached (id) AS (
+      SELECT id FROM stream_tables WHERE table_id IN (SELECT value FROM json_each(?))
+      UNION
+      SELECT s.id FROM reached r JOIN dependencies d ON d.stream_table_id = r.id JOIN stream_tables s
+        ON s.table_id = d.source_id
+    )
+    SELECT s.*, d.* FROM reached JOIN stream_tables s USING (id) LEFT JOIN dependencies d ON d.stream_table_id = s.id
+    ORDER BY s.catalog, s.schema_name, s.table_name, d.source_name, d.source_id
+"""
 
 T = TypeVar("T")
 
@@ -187,6 +197,15 @@ class SqliteCatalog(CatalogWriter):
         where = "WHERE id IN (SELECT stream_table_id FROM dependencies WHERE source_id = ?)"
         return self._stream_tables(where, source_id)
 
+    def upstream_part(self, table_ids: Iterable[str]) -> tuple[list[StreamTableMeta], list[Dependency]]:
+        asked = rows.json_text(list(table_ids))
+        with self._read() as db:
+            # One statement for both, so that they belong to one state of the catalog.
+            found = db.execute(_UPSTREAM_PART, (asked,)).fetchall()
+        reached = {row["id"]: row for row in found}
+        tables = self._as(rows.read_stream_table, list(reached.values()))
+        return tables, self._as(rows.read_dependency, [row for row in found if row["source_id"] is not None])
+
     def _stream_tables(self, where: str, *values: object) -> list[StreamTableMeta]:
         order = "ORDER BY catalog, schema_name, table_name"
         with self._read() as db:
@@ -214,9 +233,15 @@ class SqliteCatalog(CatalogWriter):
         return self._as(rows.read_refresh, found)
 
     def effective_runs(self, stream_table_id: int, max_rows: int) -> list[RefreshRecord]:
+        return self._effective_runs("stream_table_id = ?", stream_table_id, max_rows)
+
+    def runs_of_others(self, stream_table_id: int, max_rows: int) -> list[RefreshRecord]:
+        return self._effective_runs("stream_table_id <> ?", stream_table_id, max_rows)
+
+    def _effective_runs(self, whose: str, stream_table_id: int, max_rows: int) -> list[RefreshRecord]:
         with self._read() as db:
             found = db.execute(
-                "SELECT * FROM refresh_history WHERE stream_table_id = ? AND status = 'COMPLETED' "
+                f"SELECT * FROM refresh_history WHERE {whose} AND status = 'COMPLETED' "
                 "AND action IN ('INCREMENTAL', 'FULL', 'REINITIALIZE') ORDER BY sequence DESC LIMIT ?",
                 (stream_table_id, max_rows),
             ).fetchall()

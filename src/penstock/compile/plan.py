@@ -38,6 +38,12 @@ class Plan:
         """True if the query has a local delta rule."""
         return self.refused is None
 
+    @property
+    def operators(self) -> tuple[str, ...]:
+        """The kinds of operators that the query consists of, and how its result is stored."""
+        root = self.store.root
+        return tuple(sorted({node.name for node in root.nodes()} | {self.store.strategy}) if root is not None else ())
+
 
 def compile_query(bound: BoundQuery, key: tuple[str, ...] = (), settings: Mapping[str, str] | None = None) -> Plan:
     """Compile a query. Names and types that cannot be stored are errors; shapes without a rule are not."""

@@ -13,7 +13,7 @@ from dataclasses import replace
 from penstock.compile.stored import CHANGED, MINUS, OP, PLUS, Store, StoredColumn, Summary, collected_leaf, stored_leaf
 from penstock.names import WEIGHT, quote
 from penstock.operators.consolidate import consolidate, group_by_bits, kept_by_bits
-from penstock.operators.delta_query import BagTotals, DeltaQuery, Moment, Step, Within
+from penstock.operators.delta_query import BagTotals, DeltaQuery, Moment, PlainChange, Step, Within
 from penstock.operators.expression import Attribute
 from penstock.operators.operator import Operator
 from penstock.operators.types import equal_by_text
@@ -43,9 +43,15 @@ class BagStore(Store):
 
     def change(self, query: DeltaQuery) -> Step:
         assert self.root is not None
-        net = consolidate(query, self.root.delta(query), self._visible)
+        delta = self.root.delta(query)
+        net = consolidate(query, delta, self._visible)
         sql = f"SELECT {self._named()}, {quote(WEIGHT)} FROM {quote(net)}"
-        return query.statement("delta", self._counted(sql), [net], "the consolidated delta")
+        step = query.statement("delta", self._counted(sql), [net], "the consolidated delta")
+        rows = query.plain(delta)
+        rows = rows and rows.named(
+            (attribute.column, column.name) for attribute, column in zip(self._visible, self._values, strict=True)
+        )
+        return step if rows is None else replace(step, plainly=PlainChange(rows))
 
     def finish(self, query: DeltaQuery, change: Summary, phase: int = 0) -> Step | None:
         if phase or change.least_weight is None or change.least_weight > 0:

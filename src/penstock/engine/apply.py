@@ -34,9 +34,6 @@ DRIVER_ROWS = 1_000_000
 DRIVER_BYTES = 128 * 1024 * 1024
 """A change of more bytes is not brought to the driver."""
 
-OVERWRITE_SHARE = 0.5
-"""From this share of the stored rows on, writing the table anew beats merging into it."""
-
 
 @dataclass(frozen=True, slots=True)
 class Change:
@@ -61,7 +58,6 @@ class Thresholds:
 
     driver_rows: int = DRIVER_ROWS
     driver_bytes: int = DRIVER_BYTES
-    overwrite_share: float = OVERWRITE_SHARE
 
 
 def choose_applier(change: Change, settings: ApplySettings, thresholds: Thresholds | None = None) -> Applier:
@@ -90,13 +86,3 @@ def fits_driver(rows: int, size: int, thresholds: Thresholds | None = None) -> b
     """True if a change of so many rows and bytes may be held as one Arrow table on the driver."""
     limits = thresholds or Thresholds()
     return rows <= limits.driver_rows and size <= limits.driver_bytes
-
-
-def stay_in_place(changed: int, stored: int, thresholds: Thresholds | None = None) -> bool:
-    """True if merging `changed` rows into `stored` ones is cheaper than writing the whole table anew.
-
-    >>> stay_in_place(10, 1000), stay_in_place(900, 1000), stay_in_place(5, 0)
-    (True, False, False)
-    """
-    limits = thresholds or Thresholds()
-    return changed < stored * limits.overwrite_share

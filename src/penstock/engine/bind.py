@@ -35,6 +35,7 @@ from penstock.compile.bound import (
 from penstock.compile.bound_reads import output_of, reads_of, scans_of, sources_of
 from penstock.compile.passes.admit import reproducible
 from penstock.compile.reasons import REASONS
+from penstock.engine.bind_comparison import comparison
 from penstock.engine.bind_expression import ExpressionPrinter, RefusedExpression
 from penstock.engine.catalyst import Catalyst, node_kind, unlogged
 from penstock.engine.normalise import normalise
@@ -433,7 +434,7 @@ class _Binding:
         """The terms of an AND, in the order in which they were written."""
         split = [(term, self._expression(term)) for term in self._catalyst.conjuncts(condition)]
         self._verify(split, *inputs)
-        return tuple(expression for _, expression in split)
+        return tuple(replace(expression, comparison=comparison(self._catalyst, term)) for term, expression in split)
 
     def _aggregate(self, node: Any) -> BoundProject:
         child = self._read(node.child())

@@ -14,22 +14,22 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import DoubleType, FloatType, LongType, StringType, StructField, StructType, TimestampType
+from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampType
 
 from penstock.compile.stored import MINUS, OP, PLUS, SHOWN, Summary
 from penstock.engine.delta_log import DataFile, DeltaLog, Snapshot
 from penstock.engine.driver_read import FileColumns, changed_rows, rows_at, whole
 from penstock.engine.driver_totals import new_totals
 from penstock.engine.interval import ChangeSet
+from penstock.engine.plain_rows import plain_change, plain_keys
 from penstock.engine.prepared import SINGLE_TASK, LocalRows, PreparedStatements
 from penstock.engine.pruning import Bounds, bounds_of, prune
 from penstock.engine.scan import changes, check_columns, fields_of, scan
 from penstock.errors import InternalError
 from penstock.names import WEIGHT, Interval, quote
-from penstock.operators.delta_query import BagTotals, Leaf, LeafKind, Moment, PlainKeys, Step, Within
+from penstock.operators.delta_query import BagTotals, Leaf, LeafKind, Moment, PlainChange, PlainKeys, Step, Within
 from penstock.operators.source import Source
 
 Timed = Callable[[str], AbstractContextManager[None]]
@@ -84,6 +84,7 @@ class Read:
     of_files: int
     rows: int | None
     """Live rows of these files; None if the log does not say."""
+    bytes: int
 
 
 def rows_of(reads: Iterable[Read]) -> int | None:
@@ -142,9 +143,10 @@ class Program:
             return None
         with self.timed("run"):
             match step.plainly:
-                case PlainKeys():
-                    ((name, table),) = held.items()
-                    return _plain_keys(step.plainly, table, bound[name].schema)
+                case PlainKeys(plain):
+                    return _told(plain_keys(plain, held[plain.leaf], bound[plain.leaf].schema))
+                case PlainChange(plain):
+                    return _told(plain_change(plain, held[plain.leaf], bound[plain.leaf].schema))
                 case BagTotals(changed, stored, values):
                     totals = new_totals(held[changed], held[stored], list(values))
                     schema = bound[changed].schema
@@ -232,7 +234,7 @@ class Program:
         shown = SHOWN if leaf.source.has_hidden_rows else None
         change_set = self.change_sets[leaf.source.id]
         count = sum(len(part.files) for part in change_set.parts)
-        self.reads.append(Read(step, leaf.name, count, count, change_set.rows_estimate))
+        self.reads.append(Read(step, leaf.name, count, count, change_set.rows_estimate, change_set.bytes))
         if self._small:
             check_columns(log, change_set, [*columns, *(name for name in (weight, shown) if name)])
             fields = fields_of(change_set.end.schema, columns)
@@ -281,7 +283,8 @@ class Program:
         rows = [file.rows for file in files]
         known = [each for each in rows if each is not None]
         total = sum(known) if len(known) == len(rows) else None
-        self.reads.append(Read(step, leaf.name, len(files), len(snapshot.files), total))
+        size = sum(file.size for file in files)
+        self.reads.append(Read(step, leaf.name, len(files), len(snapshot.files), total, size))
 
     def _bounds(self, leaf: Leaf) -> Bounds | None:
         """What the steps collected say of a leaf's columns."""
@@ -316,13 +319,5 @@ def plain_rows(
     return frame.select(*(F.col(quote(name)) for name in columns))
 
 
-def _plain_keys(keys: PlainKeys, rows: pa.Table, schema: StructType) -> Rows | None:
-    fields = [StructField(name, schema[column].dataType) for name, column in keys.columns]
-    # Arrow and Spark do not agree on whether 0.0 and -0.0 are one key.
-    if any(isinstance(each.dataType, DoubleType | FloatType) for each in fields):
-        return None
-    kept = rows
-    for column in keys.never_null:
-        kept = kept.filter(pc.is_valid(kept.column(column)))
-    distinct = kept.select([column for _, column in keys.columns]).rename_columns([each.name for each in fields])
-    return Rows(StructType(fields), distinct.group_by(distinct.column_names).aggregate([]))
+def _told(found: tuple[StructType, pa.Table] | None) -> Rows | None:
+    return None if found is None else Rows(*found)

@@ -23,12 +23,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StructType, TimestampNTZType, TimestampType
 
+from penstock.engine.layout import files_wanted
 from penstock.engine.log_storage import local_path
 from penstock.engine.pruning import prunable
 from penstock.names import WEIGHT, quote
 
 ROWS_PER_FILE = 250_000
-"""A merge rewrites whole files, and pruning skips whole files: not too large."""
+"""A merge rewrites whole files, and pruning skips whole files: not too large. Sorted rows are cut by their bytes."""
 
 SORT_ROWS = 500_000
 """From so many rows on, the first rows of a table are sorted: later changes then touch few of its files."""
@@ -107,7 +108,7 @@ def sort_staged(spark: SparkSession, staged: StagedFiles, key: Sequence[str] | N
     order = [name for name in key if name in columns] if key is not None else columns[:1]
     if staged.rows < SORT_ROWS or not order:
         return staged
-    files = -(-staged.rows // ROWS_PER_FILE)
+    files = files_wanted(sum(file.size for file in staged.files))
     ranges = [F.col(quote(name)) for name in order]
     spread = staged.frame(spark).repartitionByRange(files, *ranges).sortWithinPartitions(*ranges)
     ordered = stage(spread, staged.root)

@@ -3,7 +3,7 @@
 from penstock.graph.cycles import check_no_cycle, check_proposal
 from penstock.graph.dag import Edge, Node, NodeKind, StreamGraph
 from penstock.graph.lag import DOWNSTREAM, EffectiveLag, format_lag, parse_target_lag, resolve_lags
-from penstock.graph.order import order_refreshes, pull_upstreams, topological_order
+from penstock.graph.order import order_refreshes, topological_order
 from penstock.graph.render import render_dot, render_tree
 
 __all__ = [
@@ -18,7 +18,6 @@ __all__ = [
     "format_lag",
     "order_refreshes",
     "parse_target_lag",
-    "pull_upstreams",
     "render_dot",
     "render_tree",
     "resolve_lags",

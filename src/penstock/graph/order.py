@@ -33,10 +33,3 @@ def order_refreshes(graph: StreamGraph, due: Iterable[str]) -> list[Node]:
     """The given stream tables, upstream first."""
     wanted = frozenset(due)
     return [node for node in topological_order(graph) if node.key in wanted and node.is_stream_table]
-
-
-def pull_upstreams(graph: StreamGraph, due: Iterable[str]) -> frozenset[str]:
-    """The given stream tables and every stream table they depend on."""
-    wanted = frozenset(due)
-    reached = wanted.union(*(graph.upstream(key) for key in wanted))
-    return frozenset(key for key in reached if graph.nodes[key].is_stream_table)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from penstock.names import HIDDEN, quote
+from penstock.operators.expression import Comparison
 from penstock.operators.source import Source
 
 STORED = f"{HIDDEN}stored"
@@ -57,13 +58,39 @@ class Leaf:
 
 
 @dataclass(frozen=True, slots=True)
+class Plain:
+    """What a relation amounts to if it is a leaf with columns renamed or left out, and rows chosen by comparisons."""
+
+    leaf: str
+    columns: Mapping[str, str]
+    """Name of each column → the leaf's column that holds it."""
+    where: tuple[tuple[str, Comparison], ...] = ()
+    """Columns of the leaf, each with a comparison that must hold."""
+
+    def named(self, columns: Iterable[tuple[str, str]]) -> Plain | None:
+        """These columns under other names; each is given with the name that it gets. None if one is not there."""
+        chosen = {name: self.columns.get(column) for column, name in columns}
+        known = {name: column for name, column in chosen.items() if column is not None}
+        return replace(self, columns=known) if len(known) == len(chosen) else None
+
+    def filtered(self, conditions: Sequence[tuple[str, Comparison | None]]) -> Plain | None:
+        """The rows for which these comparisons of columns hold as well; None if one is not known."""
+        added = [(self.columns[column], held) for column, held in conditions if held is not None]
+        return replace(self, where=(*self.where, *added)) if len(added) == len(conditions) else None
+
+
+@dataclass(frozen=True, slots=True)
 class PlainKeys:
     """What a step amounts to if it collects distinct values of columns of one leaf, and nothing else."""
 
-    columns: tuple[tuple[str, str], ...]
-    """Name of each key, and the leaf's column that holds it."""
-    never_null: tuple[str, ...] = ()
-    """Columns of the leaf; rows in which one of them is NULL do not count."""
+    rows: Plain
+
+
+@dataclass(frozen=True, slots=True)
+class PlainChange:
+    """What a bag's change amounts to if it is a leaf's change rows: equal ones as one, weights summed, no zeros."""
+
+    rows: Plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +111,7 @@ class Step:
     sql: str
     leaves: tuple[Leaf, ...]
     purpose: str
-    plainly: PlainKeys | BagTotals | None = None
+    plainly: PlainKeys | PlainChange | BagTotals | None = None
     """A simpler way to the same rows, where the leaves are at hand."""
 
 
@@ -104,8 +131,8 @@ class DeltaQuery:
     _names: dict[str, str] = field(default_factory=dict)
     _leaves: dict[str, Leaf] = field(default_factory=dict)
     _collected: dict[tuple[str, tuple[str, ...]], str] = field(default_factory=dict)
-    _renamed: dict[str, Mapping[str, str]] = field(default_factory=dict)
-    """Relations that are a leaf under other column names: name → the leaf's column."""
+    _plain: dict[str, Plain] = field(default_factory=dict)
+    """Relations that are hardly more than a leaf."""
 
     def copy(self) -> DeltaQuery:
         """The same program, to be continued apart from this one."""
@@ -116,18 +143,22 @@ class DeltaQuery:
             _names=dict(self._names),
             _leaves=dict(self._leaves),
             _collected=dict(self._collected),
-            _renamed=dict(self._renamed),
+            _plain=dict(self._plain),
         )
 
-    def relation(self, kind: str, sql: str, uses: Iterable[str], renamed: Mapping[str, str] | None = None) -> str:
-        """Name a SELECT; `uses` are the relations it reads. `renamed` says that it only renames a leaf's columns."""
+    def relation(self, kind: str, sql: str, uses: Iterable[str], plain: Plain | None = None) -> str:
+        """Name a SELECT; `uses` are the relations it reads. `plain` says what it amounts to, if it is hardly more."""
         if sql not in self._names:
             name = f"{HIDDEN}{kind}_{len(self._names) + 1}"
             self._names[sql] = name
             self._relations[name] = (sql, tuple(uses))
-            if renamed is not None:
-                self._renamed[name] = renamed
+            if plain is not None:
+                self._plain[name] = plain
         return self._names[sql]
+
+    def plain(self, relation: str) -> Plain | None:
+        """What a relation amounts to, if it is hardly more than a leaf."""
+        return self._plain.get(relation)
 
     def leaf(self, leaf: Leaf) -> str:
         """Register a leaf; the same request gets the same name."""
@@ -166,12 +197,13 @@ class DeltaQuery:
         items = ", ".join(text if text == quote(name) else f"{text} AS {quote(name)}" for text, name in keys)
         where = " AND ".join(f"{text} IS NOT NULL" for text in never_null)
         sql = f"SELECT DISTINCT {items} FROM {quote(relation)}" + (f" WHERE {where}" if where else "")
-        plain = None
-        held = {quote(name): column for name, column in self._renamed.get(relation, {}).items()}
-        if all(text in held for text in (*(text for text, _ in keys), *never_null)):
-            plain = PlainKeys(
-                tuple((name, held[text]) for text, name in keys), tuple(held[text] for text in never_null)
-            )
+        rows = self._plain.get(relation)
+        if rows is not None:
+            named = {quote(name): name for name in rows.columns}
+            there = [(named.get(text, ""), Comparison("IS NOT NULL") if text in named else None) for text in never_null]
+            rows = rows.filtered(there)
+            rows = rows and rows.named((named.get(text, ""), name) for text, name in keys)
+        plain = None if rows is None else PlainKeys(rows)
         return self._collect(sql, (relation,), tuple(name for _, name in keys), purpose, plain)
 
     def _collect(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 
 from penstock.names import quote
 
@@ -34,6 +35,18 @@ class Attribute:
 
 
 @dataclass(frozen=True, slots=True)
+class Comparison:
+    """What a condition amounts to if it compares its only column with constants of that type, or asks if it is NULL.
+
+    Dates and timestamps are days and microseconds since 1970.
+    """
+
+    operator: str
+    """One of = <> < <= > >= IN, IS NULL, IS NOT NULL."""
+    values: tuple[bool | int | Decimal | str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Expression:
     """SQL text in pieces: strings, and attribute ids where a column is read.
 
@@ -45,6 +58,8 @@ class Expression:
     parts: tuple[str | int, ...]
     type: str
     nullable: bool
+    comparison: Comparison | None = None
+    """Known of conditions only."""
 
     @property
     def reads(self) -> frozenset[int]:

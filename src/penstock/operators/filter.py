@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from penstock.names import quote
 from penstock.operators.delta_query import DeltaQuery, Moment
-from penstock.operators.expression import Attribute, Expression
+from penstock.operators.expression import Attribute, Comparison, Expression
 from penstock.operators.operator import KeyRange, Operator, column_list
 
 
@@ -44,7 +44,16 @@ class Filter(Operator):
 
     def _filtered(self, query: DeltaQuery, child: str, weighted: bool) -> str:
         columns = column_list(self.columns, weighted)
-        return query.relation("filter", f"SELECT {columns} FROM {quote(child)} WHERE {self.condition}", [child])
+        sql = f"SELECT {columns} FROM {quote(child)} WHERE {self.condition}"
+        rows = query.plain(child)
+        return query.relation("filter", sql, [child], rows and rows.filtered(self._comparisons()))
+
+    def _comparisons(self) -> list[tuple[str, Comparison | None]]:
+        """The conditions that compare one column with constants; None for the others."""
+        return [
+            (self.child.by_id[min(each.reads)].column, each.comparison) if each.comparison is not None else ("", None)
+            for each in self.conditions
+        ]
 
     def detail(self) -> str:
         return self.condition

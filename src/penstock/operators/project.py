@@ -41,7 +41,10 @@ class Project(Operator):
         items = select_list(
             ((expression.render(self.child.by_id), attribute) for expression, attribute in self.items), weighted
         )
-        return query.relation("project", f"SELECT {items} FROM {quote(child)}", [child])
+        rows = query.plain(child)
+        bare = [(expression.attribute, attribute) for expression, attribute in self.items]
+        named = ((self.child.by_id[held].column if held is not None else "", each.column) for held, each in bare)
+        return query.relation("project", f"SELECT {items} FROM {quote(child)}", [child], rows and rows.named(named))
 
     def detail(self) -> str:
         return ", ".join(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from penstock.names import WEIGHT, quote
-from penstock.operators.delta_query import DeltaQuery, Leaf, LeafKind, Moment
+from penstock.operators.delta_query import DeltaQuery, Leaf, LeafKind, Moment, Plain
 from penstock.operators.expression import Attribute
 from penstock.operators.operator import KeyRange, Operator, select_list
 from penstock.operators.source import Source
@@ -69,7 +69,8 @@ class Scan(Operator):
         return self._renamed(query, leaf, f"SELECT {select_list(self._items(), True)} FROM {quote(leaf)}")
 
     def _renamed(self, query: DeltaQuery, leaf: str, sql: str) -> str:
-        return query.relation("scan", sql, [leaf], {attribute.column: column for column, attribute in self.read})
+        plain = Plain(leaf, {attribute.column: column for column, attribute in self.read})
+        return query.relation("scan", sql, [leaf], plain)
 
     def _items(self) -> list[tuple[str, Attribute]]:
         return [(quote(column), attribute) for column, attribute in self.read]

@@ -53,6 +53,15 @@ SMALL_RESULT = 200_000
 Tell = Callable[[str, int], None]
 
 
+@dataclass(frozen=True, slots=True)
+class Bytes:
+    """Bytes of files that a refresh has to do with."""
+
+    delta: int
+    read: int
+    at_rest: int
+
+
 @dataclass(frozen=True)
 class Work:
     """Everything that computing a change needs."""
@@ -109,6 +118,15 @@ class Work:
         )
 
     @property
+    def bytes(self) -> Bytes:
+        """Bytes of the changes, of what was read so far, and of all tables that the query reads."""
+        return Bytes(
+            delta=sum(change.bytes for change in self.change_sets.values()),
+            read=sum(read.bytes for read in self.reads),
+            at_rest=_sources_bytes(self),
+        )
+
+    @property
     def clock_moved(self) -> bool:
         """True if the two ends of the interval stand for different moments."""
         return self.interval.before.data_timestamp != self.interval.after.data_timestamp
@@ -131,6 +149,7 @@ class Computed:
     rows_read: int | None
     """Rows of the files that were read, as the logs count them; None if a file has no statistics."""
     rows_at_rest: int | None
+    bytes: Bytes
     applier: str | None
     commit: Callable[[Storage, Pin, CommitRecord], int]
     redefined: Definition | None = None
@@ -203,7 +222,7 @@ def _computed(
     if total.rows == 0:
         program.close()
         read, at_rest = rows_of(work.reads), work.rows_at_rest
-        return Computed(decision, None, 0, 0, rows_in, 0, read, at_rest, None, _no_commit)
+        return Computed(decision, None, 0, 0, rows_in, 0, read, at_rest, work.bytes, None, _no_commit)
     ready = as_change(work.plan.store, rows, plain)
     if work.settings.apply == "auto":
         ready = staged(ready, work.storage, work.pin)
@@ -217,6 +236,7 @@ def _computed(
         total.rows,
         rows_of(work.reads),
         work.rows_at_rest,
+        work.bytes,
         applier,
         _committer(program, ready, applier),
     )
@@ -278,7 +298,7 @@ def _fresh(work: Work, program: Program) -> Rows:
             (column.visible, column.name, column.type) for column in plan.store.columns if column.visible is not None
         )
         versions = {source.path: work.interval.after.version(source.id) for source in plan.bound.sources}
-        work.reads.append(Read("fill", "sources", 0, 0, work.rows_at_rest))
+        work.reads.append(Read("fill", "sources", 0, 0, work.rows_at_rest, _sources_bytes(work)))
         moment = work.interval.after.data_timestamp
         frame = work.workspace.recomputed(work.definition.query, columns, versions, moment, plan.store.weighted)
     return Rows(frame.schema, frame)
@@ -327,6 +347,7 @@ def _overwrite(work: Work, decision: Decision, timed: Timed, tell: Tell) -> Comp
         inserted,
         rows_of(work.reads),
         work.rows_at_rest,
+        work.bytes,
         applier,
         _committer(program, ready, applier, schema),
         _redefined(work),

@@ -3,8 +3,9 @@
     estimate(mode)  =  prior(mode, size)  ×  how much longer than the prior past runs of that mode really took
 
 Past runs count the more the newer they are and the more like the present one in size; the first run of a process pays
-for starting and hardly counts. So before any run the prior alone speaks, and after a few it is only a shape. The mode
-that loses is tried again now and then, if it is close and the time spent on such probes stays within a share of all.
+for starting and hardly counts. Runs of other stream tables speak for one that has few of its own, the more operators
+they share. So before any run the prior alone speaks, and after a few it is only a shape. The mode that loses is tried
+again now and then, if it is close and the time spent on such probes stays within a share of all.
 """
 
 from __future__ import annotations
@@ -22,20 +23,23 @@ RUNS = 40
 PROBE = "PROBE"
 """Reason code of a run in the mode that was estimated to be slower."""
 
+FEW = 10
+"""With fewer runs, nothing is probed and others are asked."""
+
 _PRIOR_WEIGHT = 0.5
+_OTHERS_WEIGHT = 0.1
 _COLD_WEIGHT = 0.05
 _AGEING = 0.85
 _PROBE_AFTER = 20
 _PROBE_WITHIN = 2.0
-_FEW = 10
 
-# Seconds, as measured on two cores: for starting a statement, per changed row, per row read, per row written.
+# Seconds, as measured on two cores: for starting, per row, per byte on disk.
 _STATEMENT = 0.12
-_CHANGED_ROW = 8e-6
-_READ_ROW = 0.25e-6
-_WRITTEN_ROW = 0.4e-6
-_REWRITTEN_ROW = 0.3e-6
 _FULL_START = 0.5
+_CHANGED = (7e-6, 5e-8)
+_READ = (0.1e-6, 1e-8)
+_WRITTEN = (0.2e-6, 1.3e-8)
+_REWRITTEN = (0.15e-6, 1e-8)
 _TOUCHED = 20_000
 """Stored rows that are rewritten for one changed row in the worst case: those of its file."""
 
@@ -52,17 +56,26 @@ class Size:
     """Rows of the stream table."""
     statements: int = 1
     """Statements of the delta program."""
+    changed_bytes: int = 0
+    at_rest_bytes: int = 0
+    stored_bytes: int = 0
+    """The same three on disk."""
+    operators: frozenset[str] = frozenset()
+    """What the query consists of."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Seconds that a refresh in one mode would take, and how many past runs say so."""
+    """Seconds that a refresh in one mode would take, and how many past runs say so, its own and those of others."""
 
     seconds: float
     runs: int
+    others: int = 0
 
     def __str__(self) -> str:
-        told = f"from {self.runs} run{'s' if self.runs != 1 else ''}" if self.runs else "not tried yet"
+        told = f"from {_counted(self.runs)}" if self.runs else "not tried yet"
+        if not self.runs and self.others:
+            told += f", {_counted(self.others)} of other stream tables"
         return f"{self.seconds:.2f} s ({told})"
 
 
@@ -105,11 +118,13 @@ class Run:
     probe: bool
 
 
-def choose(size: Size, history: Sequence[RefreshRecord], probe_percent: int) -> Choice:
-    """The cheaper mode for this size, by the newest effective runs (newest first)."""
-    runs = _runs(history, size)
-    incremental = _estimate(Action.INCREMENTAL, size, runs)
-    full = _estimate(Action.FULL, size, runs)
+def choose(
+    size: Size, history: Sequence[RefreshRecord], probe_percent: int, others: Sequence[RefreshRecord] = ()
+) -> Choice:
+    """The cheaper mode for this size, by the newest effective runs (newest first) of this stream table and others."""
+    runs, borrowed = _runs(history, size), _runs([record for record in others if record.operators], size)
+    incremental = _estimate(Action.INCREMENTAL, size, runs, borrowed)
+    full = _estimate(Action.FULL, size, runs, borrowed)
     better = Action.INCREMENTAL if incremental.seconds <= full.seconds else Action.FULL
     other = Action.FULL if better is Action.INCREMENTAL else Action.INCREMENTAL
     winner, loser = (incremental, full) if better is Action.INCREMENTAL else (full, incremental)
@@ -121,58 +136,82 @@ def choose(size: Size, history: Sequence[RefreshRecord], probe_percent: int) -> 
 def prior(action: Action, size: Size) -> float:
     """Seconds as they are guessed before any run."""
     if action is Action.INCREMENTAL:
-        rewritten = min(size.stored, size.changed * _TOUCHED)
-        return size.statements * _STATEMENT + size.changed * _CHANGED_ROW + rewritten * _REWRITTEN_ROW
-    return _FULL_START + size.at_rest * _READ_ROW + size.stored * _WRITTEN_ROW
+        touched = min(1.0, size.changed * _TOUCHED / max(1, size.stored))
+        changing = _work(_CHANGED, size.changed, size.changed_bytes)
+        return size.statements * _STATEMENT + changing + touched * _work(_REWRITTEN, size.stored, size.stored_bytes)
+    reading = _work(_READ, size.at_rest, size.at_rest_bytes)
+    return _FULL_START + reading + _work(_WRITTEN, size.stored, size.stored_bytes)
+
+
+def _work(seconds: tuple[float, float], rows: int, size: int) -> float:
+    return seconds[0] * rows + seconds[1] * size
 
 
 def _runs(history: Sequence[RefreshRecord], now: Size) -> list[Run]:
     """The records as runs, newest first; a rebuild is a full run. What a record does not say is taken as it is now."""
-    oldest: dict[tuple[str | None, Action], str] = {}
+    oldest: dict[tuple[str | None, int, Action], str] = {}
     kinds = [Action.INCREMENTAL if record.action is Action.INCREMENTAL else Action.FULL for record in history]
     for record, kind in zip(history, kinds, strict=True):
-        oldest[record.owner, kind] = record.refresh_id
+        oldest[record.owner, record.stream_table_id, kind] = record.refresh_id
     runs = []
     for record, kind in zip(history, kinds, strict=True):
         seconds = sum(record.timings.values())
         if seconds <= 0:
             continue
-        at_rest = now.at_rest if record.rows_at_rest is None else record.rows_at_rest
-        stored = now.stored if kind is Action.INCREMENTAL or record.rows_written is None else record.rows_written
+        whole = kind is Action.FULL
         runs.append(
             Run(
                 kind,
-                Size(record.delta_rows or 0, at_rest, stored, now.statements),
+                Size(
+                    changed=record.delta_rows or 0,
+                    at_rest=_known(record.rows_at_rest, now.at_rest),
+                    stored=_known(record.rows_written if whole else None, now.stored),
+                    statements=now.statements,
+                    changed_bytes=_known(record.delta_bytes, now.changed_bytes),
+                    at_rest_bytes=_known(record.bytes_at_rest, now.at_rest_bytes),
+                    stored_bytes=_known(record.bytes_written if whole else None, now.stored_bytes),
+                    operators=frozenset(record.operators) or now.operators,
+                ),
                 seconds,
-                cold=oldest[record.owner, kind] == record.refresh_id,
+                cold=oldest[record.owner, record.stream_table_id, kind] == record.refresh_id,
                 probe=(record.reason or "").startswith(PROBE),
             )
         )
     return runs
 
 
-def _estimate(action: Action, size: Size, runs: Sequence[Run]) -> Estimate:
-    total, weight, counted = 0.0, _PRIOR_WEIGHT, 0
-    mine = [run for run in runs if run.action is action]
-    for age, run in enumerate(mine):
-        trust = _AGEING**age * _likeness(action, size, run.size) * (_COLD_WEIGHT if run.cold else 1.0)
-        total += trust * log(run.seconds / prior(action, run.size))
-        weight += trust
-        counted += 1
-    return Estimate(prior(action, size) * exp(total / weight), counted)
+def _known(told: int | None, otherwise: int) -> int:
+    return otherwise if told is None else told
+
+
+def _estimate(action: Action, size: Size, runs: Sequence[Run], borrowed: Sequence[Run]) -> Estimate:
+    total, weight = 0.0, _PRIOR_WEIGHT
+    mine, theirs = ([run for run in each if run.action is action] for each in (runs, borrowed))
+    for share, counted in ((1.0, mine), (_OTHERS_WEIGHT, theirs)):
+        for age, run in enumerate(counted):
+            trust = share * _AGEING**age * _likeness(action, size, run.size) * (_COLD_WEIGHT if run.cold else 1.0)
+            total += trust * log(run.seconds / prior(action, run.size))
+            weight += trust
+    return Estimate(prior(action, size) * exp(total / weight), len(mine), len(theirs))
 
 
 def _likeness(action: Action, size: Size, other: Size) -> float:
-    """1 for the same amount of work, less the further apart they are."""
+    """1 for the same amount of the same kind of work, less the further apart they are."""
     here, there = (size.changed, other.changed) if action is Action.INCREMENTAL else (size.at_rest, other.at_rest)
-    return exp(-abs(log((here + 1) / (there + 1))) / 2)
+    either = size.operators | other.operators
+    shared = len(size.operators & other.operators) / len(either) if either else 1.0
+    return shared**2 * exp(-abs(log((here + 1) / (there + 1))) / 2)
 
 
 def _worth_a_probe(winner: Estimate, loser: Estimate, other: Action, runs: Sequence[Run], probe_percent: int) -> bool:
-    if len(runs) < _FEW or loser.seconds > _PROBE_WITHIN * winner.seconds:
+    if len(runs) < FEW or loser.seconds > _PROBE_WITHIN * winner.seconds:
         return False
     if any(run.action is other and not run.cold for run in runs[:_PROBE_AFTER]):
         return False
     spent = sum(run.seconds for run in runs)
     probed = sum(run.seconds for run in runs if run.probe)
     return probed + loser.seconds - winner.seconds <= spent * probe_percent / 100
+
+
+def _counted(runs: int) -> str:
+    return f"{runs} run{'s' if runs != 1 else ''}"

@@ -321,7 +321,7 @@ class Refresher:
         meta, storage, pin, definition, plan = attempt.meta, work.storage, work.pin, work.definition, work.plan
         if decision.action is Action.NO_DATA:
             carried = self._carried(attempt, decision, situation, pin, storage, definition)
-            return self._finish(attempt, decision, situation, pin, None, held, plan.incremental, carried)
+            return self._finish(attempt, decision, situation, pin, None, held, plan, carried)
 
         def tell(stage: str, done: int) -> None:
             if report is not None:
@@ -343,9 +343,7 @@ class Refresher:
                 committed_version = computed.commit(storage, pin, record)
         else:
             committed_version = self._carried(attempt, computed.decision, situation, pin, storage, definition)
-        result = self._finish(
-            attempt, computed.decision, situation, pin, computed, held, plan.incremental, committed_version
-        )
+        result = self._finish(attempt, computed.decision, situation, pin, computed, held, plan, committed_version)
         tell("record", 3)
         return result
 
@@ -407,7 +405,7 @@ class Refresher:
         pin: Pin,
         computed: Computed | None,
         held: HeldLease,
-        incremental: bool,
+        plan: Plan,
         version: int | None = None,
     ) -> RefreshResult:
         shown = version if version is not None else pin.record_version
@@ -420,7 +418,7 @@ class Refresher:
                 table_version=shown if shown is not None else pin.version,
                 now=self._now(),
                 effective_mode=RefreshMode.INCREMENTAL
-                if incremental and attempt.meta.refresh_mode is not RefreshMode.FULL
+                if plan.incremental and attempt.meta.refresh_mode is not RefreshMode.FULL
                 else RefreshMode.FULL,
                 reason_code=decision.reason_code,
                 reason=decision.reason,
@@ -452,12 +450,21 @@ class Refresher:
                 rows_read=result.rows_read,
                 rows_at_rest=result.rows_at_rest,
                 rows_written=computed.rows_written if computed else 0,
+                delta_bytes=computed.bytes.delta if computed else 0,
+                bytes_read=computed.bytes.read if computed else 0,
+                bytes_at_rest=computed.bytes.at_rest if computed else None,
+                bytes_written=self._bytes_written(attempt.meta, version),
+                operators=plan.operators,
                 applier=result.applier,
                 timings=dict(attempt.timings),
                 lease_token=held.lease.token,
             )
         )
         return result
+
+    def _bytes_written(self, meta: StreamTableMeta, version: int | None) -> int:
+        """What a commit of ours added; the next refresh needs it read anyway."""
+        return 0 if version is None else sum(each.file.size for each in self._logs.at(meta.path).commit(version).adds)
 
     def _record(self, attempt: Attempt, action: Action, situation: Situation, status: RefreshStatus) -> RefreshRecord:
         now = self._now()

@@ -22,7 +22,7 @@ from penstock.engine.threads import spark_threads
 from penstock.engine.workspace import Logs
 from penstock.errors import PenstockError, SourceMissing
 from penstock.graph.dag import StreamGraph
-from penstock.graph.order import order_refreshes, pull_upstreams
+from penstock.graph.order import order_refreshes
 from penstock.graph.side_by_side import work_side_by_side
 from penstock.names import Frontier
 from penstock.refresh.result import Progress, RefreshResult, Report
@@ -55,7 +55,7 @@ class Scene:
     """The stream tables that take part, in the order of their refreshes, and the versions of all base tables."""
 
     tables: Mapping[str, StreamTableMeta]
-    """Every stream table of the catalog, by Delta table id."""
+    """The stream tables that take part, by Delta table id."""
     graph: StreamGraph
     order: tuple[str, ...]
     versions: Mapping[str, int]
@@ -64,22 +64,18 @@ class Scene:
     @classmethod
     def of(cls, catalog: CatalogWriter, logs: Logs, wanted: Iterable[str]) -> Scene:
         """The wanted stream tables with everything upstream of them; pins the base tables."""
-        tables = {meta.table_id: meta for meta in catalog.get_all()}
-        dependencies = catalog.all_dependencies()
-        graph = StreamGraph.build(tables.values(), dependencies)
-        due = pull_upstreams(graph, wanted)
-        readers = {tables[key].id for key in due}
+        found, dependencies = catalog.upstream_part(wanted)
+        tables = {meta.table_id: meta for meta in found}
+        graph = StreamGraph.build(found, dependencies)
         versions: dict[str, int] = {}
         for dependency in dependencies:
             source, path = dependency.source_id, dependency.source_path
-            if dependency.stream_table_id not in readers or dependency.source_type is not SourceType.TABLE:
-                continue
-            if path and source not in versions:
+            if dependency.source_type is SourceType.TABLE and path and source not in versions:
                 try:
                     versions[source] = logs.at(path).latest_version()
                 except SourceMissing:
                     continue
-        return cls(tables, graph, tuple(node.key for node in order_refreshes(graph, due)), versions)
+        return cls(tables, graph, tuple(node.key for node in order_refreshes(graph, tables)), versions)
 
     def upstreams(self, key: str) -> list[str]:
         """The stream tables that one reads, directly or not, in the order of their refreshes."""

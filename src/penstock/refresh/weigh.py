@@ -8,13 +8,10 @@ from penstock.catalog.model import StreamTableMeta
 from penstock.catalog.reader import CatalogReader
 from penstock.compile.plan import Plan
 from penstock.engine.delta_log import Snapshot
-from penstock.engine.interval import ChangeSet
+from penstock.engine.interval import ROW_BYTES, ChangeSet
 from penstock.operators.delta_query import DeltaQuery
-from penstock.refresh.cost import RUNS, Choice, Size, choose
+from penstock.refresh.cost import FEW, RUNS, Choice, Size, choose
 from penstock.settings import Settings
-
-_ROW_BYTES = 64
-"""What a row takes on disk, where the log does not count rows."""
 
 
 def weigh(
@@ -36,9 +33,16 @@ def weigh(
         at_rest=sum(_rows(change.end) for change in change_sets.values()),
         stored=_rows(stored),
         statements=len(query.steps) + 1,
+        changed_bytes=sum(change_sets[source].bytes for source in moved),
+        at_rest_bytes=sum(change.end.bytes for change in change_sets.values()),
+        stored_bytes=stored.bytes,
+        operators=frozenset(plan.operators),
     )
-    return choose(size, catalog.effective_runs(meta.id, RUNS), settings.probe_percent)
+    mine = catalog.effective_runs(meta.id, RUNS)
+    # Others are worth asking as long as there is little to go by.
+    others = catalog.runs_of_others(meta.id, RUNS) if len(mine) < FEW else []
+    return choose(size, mine, settings.probe_percent, others)
 
 
 def _rows(snapshot: Snapshot) -> int:
-    return snapshot.bytes // _ROW_BYTES if snapshot.rows is None else snapshot.rows
+    return snapshot.bytes // ROW_BYTES if snapshot.rows is None else snapshot.rows

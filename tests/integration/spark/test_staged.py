@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from penstock.engine import staged
+from penstock.engine import layout, staged
 from penstock.engine.delta_log import DeltaLog
 from penstock.errors import KeyViolated
 from penstock.refresh import compute
@@ -28,6 +28,7 @@ def everything_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compute, "SMALL_RESULT", 0)
     monkeypatch.setattr(staged, "ROWS_PER_FILE", 60)
     monkeypatch.setattr(staged, "SORT_ROWS", 200)
+    monkeypatch.setattr(layout, "SMALLEST_FILE", 500)
 
 
 def test_a_staged_table_is_its_query_and_every_value_is_found_again(ps: StreamTables) -> None:

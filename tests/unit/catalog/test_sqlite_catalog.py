@@ -121,6 +121,26 @@ def test_lookups_find_what_they_should(catalog: SqliteCatalog, add: Callable[...
     assert len(catalog.all_dependencies()) == 3
 
 
+def test_the_upstream_part_is_what_is_asked_for_and_everything_that_it_reads(
+    catalog: SqliteCatalog, add: Callable[..., int]
+) -> None:
+    top, left, right = add("top", "orders"), add("left", "id-top"), add("right", "id-top", "items")
+    bottom, _ = add("bottom", "id-left", "id-right"), add("aside", "orders", "id-top")
+    tables, dependencies = catalog.upstream_part(["id-bottom"])
+    assert {meta.id for meta in tables} == {top, left, right, bottom}
+    assert [str(meta.name.table) for meta in tables] == ["bottom", "left", "right", "top"]
+    assert [(each.stream_table_id, each.source_id) for each in dependencies] == [
+        (bottom, "id-left"),
+        (bottom, "id-right"),
+        (left, "id-top"),
+        (right, "id-top"),
+        (right, "items"),
+        (top, "orders"),
+    ]
+    alone = catalog.upstream_part(["id-top", "id-unknown"])
+    assert ([meta.id for meta in alone[0]], [each.source_id for each in alone[1]]) == ([top], ["orders"])
+
+
 def test_a_missing_stream_table_is_named_with_its_nearest_neighbour(
     catalog: SqliteCatalog, add: Callable[..., int]
 ) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pytest
 
-from penstock.engine.apply import Change, Thresholds, choose_applier, fits_driver, stay_in_place
+from penstock.engine.apply import Change, Thresholds, choose_applier, fits_driver
 from penstock.errors import InvalidSetting
 
 
@@ -39,7 +39,3 @@ def test_an_unknown_applier_is_refused() -> None:
 def test_limits_are_inclusive() -> None:
     assert fits_driver(2, 10, Thresholds(driver_rows=2, driver_bytes=10))
     assert not fits_driver(3, 10, Thresholds(driver_rows=2, driver_bytes=10))
-
-
-def test_an_empty_table_is_filled_and_not_merged_into() -> None:
-    assert not stay_in_place(1, 0)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.errors import CycleInGraph
-from penstock.graph import Node, NodeKind, StreamGraph, order_refreshes, pull_upstreams, topological_order
+from penstock.graph import Node, NodeKind, StreamGraph, order_refreshes, topological_order
 
 
 @st.composite
@@ -47,12 +47,6 @@ def test_only_due_stream_tables_are_ordered(draw: Callable[..., StreamGraph]) ->
     graph = draw("A -> z -> m -> a; A -> b")
     assert [node.name for node in order_refreshes(graph, ["a", "z", "A"])] == ["z", "a"]
     assert order_refreshes(graph, []) == []
-
-
-def test_a_due_consumer_pulls_its_upstreams_but_no_base_tables(draw: Callable[..., StreamGraph]) -> None:
-    graph = draw("A -> z -> m -> a; A -> b")
-    assert pull_upstreams(graph, ["m"]) == {"z", "m"}
-    assert pull_upstreams(graph, []) == frozenset()
 
 
 def test_a_cycle_has_no_order(draw: Callable[..., StreamGraph]) -> None:

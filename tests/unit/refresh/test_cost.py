@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -67,6 +68,27 @@ def test_past_runs_overrule_the_prior() -> None:
     assert choice.action is Action.FULL
     assert choice.incremental.seconds == pytest.approx(4.0, rel=0.5)
     assert choice.full.seconds == pytest.approx(1.0, rel=0.5)
+
+
+def test_wide_rows_make_recomputing_dear() -> None:
+    narrow, wide = (Size(1000, 1_000_000, 1000, at_rest_bytes=size) for size in (10_000_000, 1_000_000_000))
+    assert prior(Action.FULL, wide) > 5 * prior(Action.FULL, narrow)
+    assert prior(Action.INCREMENTAL, wide) == prior(Action.INCREMENTAL, narrow)
+
+
+def test_runs_of_alike_stream_tables_speak_before_ones_own() -> None:
+    size = Size(100, 1_000_000, 1000, operators=frozenset({"scan", "window", "bag"}))
+    slow = [replace(run(n, Action.INCREMENTAL, 30.0), stream_table_id=2) for n in range(9)]
+    alike = [replace(each, operators=("bag", "scan", "window")) for each in slow]
+    unlike = [replace(each, operators=("filter", "folded groups")) for each in slow]
+    guessed = choose(size, [], 2).incremental.seconds
+    told = choose(size, [], 2, alike).incremental
+    assert told.seconds > 2 * guessed
+    assert str(told).endswith("(not tried yet, 9 runs of other stream tables)")
+    assert choose(size, [], 2, unlike).incremental.seconds == pytest.approx(guessed)
+    # Its own runs have the louder voice.
+    own = newest_first(*(run(n, Action.INCREMENTAL, 0.2) for n in range(4)))
+    assert choose(size, own, 2, alike).incremental.seconds < 1
 
 
 def test_the_first_run_of_a_process_hardly_counts() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, Protocol
 
-from penstock.catalog.migrations import v0001_initial, v0002_rows_at_rest
+from penstock.catalog.migrations import v0001_initial, v0002_rows_at_rest, v0003_effort
 
 
 class Connection(Protocol):
@@ -18,5 +18,9 @@ class Connection(Protocol):
         """Run one statement."""
 
 
-MIGRATIONS: Final[tuple[Callable[[Connection], None], ...]] = (v0001_initial.up, v0002_rows_at_rest.up)
+MIGRATIONS: Final[tuple[Callable[[Connection], None], ...]] = (
+    v0001_initial.up,
+    v0002_rows_at_rest.up,
+    v0003_effort.up,
+)
 LATEST: Final = len(MIGRATIONS)
