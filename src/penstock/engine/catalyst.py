@@ -14,6 +14,8 @@ from typing import Any
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import DataFrame, SparkSession
 
+from penstock.engine.jvm import java
+
 
 class _Silence:
     """PySpark's logger of errors, off while anybody has asked for that; what it was comes back with the last one."""
@@ -81,8 +83,7 @@ class Catalyst:
 
     def __init__(self, spark: SparkSession) -> None:
         self.spark = spark
-        jvm: Any = spark._jvm
-        self.jvm = jvm
+        self.jvm = jvm = java(spark)
         self.session: Any = spark._jsparkSession
         catalyst = jvm.org.apache.spark.sql.catalyst
         self.logical: Any = catalyst.plans.logical
@@ -90,13 +91,19 @@ class Catalyst:
         self.none: Any = getattr(jvm.scala, "None$").__getattr__("MODULE$")
         self._patterns: Any = catalyst.trees.TreePattern
         self._classes: dict[str, Any] = {}
+        self._as_scala: Any = jvm.scala.jdk.javaapi.CollectionConverters.asScala
+        self._of_rows: Any = self.module(jvm.org.apache.spark.sql.classic, "Dataset").ofRows
 
     def seq(self, items: Iterable[Any]) -> Any:
         """A Scala Seq."""
         held = self.jvm.java.util.ArrayList()
         for item in items:
             held.add(item)
-        return self.jvm.scala.jdk.javaapi.CollectionConverters.asScala(held).toSeq()
+        return self.as_scala(held).toSeq()
+
+    def as_scala(self, collection: Any) -> Any:
+        """A Java collection as a Scala one."""
+        return self._as_scala(collection)
 
     @staticmethod
     def items(seq: Any) -> list[Any]:
@@ -292,8 +299,7 @@ class Catalyst:
 
     def frame(self, plan: Any) -> DataFrame:
         """A DataFrame of a logical plan."""
-        dataset = getattr(self.jvm.org.apache.spark.sql.classic, "Dataset$").__getattr__("MODULE$")
-        return DataFrame(dataset.ofRows(self.session, plan), self.spark)
+        return DataFrame(self._of_rows(self.session, plan), self.spark)
 
     def parse_expression(self, text: str) -> Any:
         """SQL text as an unresolved expression."""

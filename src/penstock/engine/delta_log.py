@@ -266,6 +266,10 @@ class DeltaLog:
                 self._snapshots.put(version, stamp, found)
             return found
 
+    def stamp(self, version: int) -> Stamp | None:
+        """The identity of a commit's file, or None if there is none."""
+        return self._storage.stamp(_commit_name(version))
+
     def commits(self, before: int, after: int) -> tuple[Commit, ...]:
         """The commits of the interval `(before, after]`, oldest first; `FrontierLost` if one of them is gone."""
         return tuple(self.commit(version) for version in range(before + 1, after + 1))

@@ -3,10 +3,10 @@
     run(statement, rows)  =  the statement over these rows, whatever rows it was planned with
 
 Analysing, optimising and planning a statement costs Spark more than running it over a small delta. So a statement is
-planned over placeholders of unknown size; for each run only the scans in the physical plan are exchanged for ones that
-hold the new rows. Every placeholder is one partition and joins are told not to broadcast, so that the whole statement
-is one task. A statement with a subquery inside an expression is planned anew each time, because Spark plans such a
-subquery later, out of reach.
+planned over placeholders of one row; for each run only the scans in the physical plan are exchanged for ones that
+hold the new rows. Every placeholder is one partition and joins are told not to broadcast (`tuning`), so that the whole
+statement is one task. A statement with a subquery inside an expression is planned anew each time, because Spark plans
+such a subquery later, out of reach.
 """
 
 from __future__ import annotations
@@ -25,18 +25,6 @@ from pyspark.sql.types import StructType
 from penstock.engine.catalyst import Catalyst, node_kind
 
 STATEMENTS_KEPT = 64
-
-SINGLE_TASK: Mapping[str, str] = {
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.shuffle.partitions": "1",
-    # A broadcast is a job of its own; sorting a few rows on both sides of a join is none.
-    "spark.sql.autoBroadcastJoinThreshold": "-1",
-    # The placeholders' size is unknown, which Spark takes for huge, and would spread over more partitions.
-    "spark.sql.maxSinglePartitionBytes": "9223372036854775807b",
-    # Arrow batches are then decoded in the task, and not row by row before it.
-    "spark.sql.execution.arrow.localRelationThreshold": "0b",
-}
-"""Session settings under which statements are planned and run here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +52,11 @@ class PreparedStatements:
         self._spark = spark
         self._catalyst = Catalyst(spark)
         self._held: OrderedDict[object, _Planned | None] = OrderedDict()
-        jvm: Any = spark._jvm
+        jvm = self._catalyst.jvm
         self._execution = jvm.org.apache.spark.sql.execution
         self._single = self._catalyst.module(jvm.org.apache.spark.sql.catalyst.plans.physical, "SinglePartition")
         self._row_tag = self._catalyst.class_tag("org.apache.spark.sql.catalyst.InternalRow")
+        self._few = self._catalyst.some(self._catalyst.logical.OneRowRelation().stats())
 
     def frame(self, sql: str, relations: Mapping[str, LocalRows]) -> DataFrame | None:
         """The statement over these rows, as a DataFrame ready to run; None if it cannot be kept."""
@@ -95,7 +84,7 @@ class PreparedStatements:
                     False,
                     catalyst.none,
                     catalyst.session,
-                    catalyst.none,
+                    self._few,
                     catalyst.none,
                 )
             ).createOrReplaceTempView(name)
@@ -103,10 +92,23 @@ class PreparedStatements:
         execution = frame._jdf.queryExecution()
         if catalyst.contains(execution.optimizedPlan(), "PLAN_EXPRESSION"):
             return None
-        physical = execution.sparkPlan()
+        physical = self._in_one_partition(execution.sparkPlan())
         leaves = [leaf for leaf in catalyst.items(physical.collectLeaves()) if node_kind(leaf) == "RDDScanExec"]
         scans = tuple((names[leaf.rdd().id()], leaf) for leaf in leaves if leaf.rdd().id() in names)
         return _Planned(execution.optimizedPlan(), physical, frame.schema, scans)
+
+    def _in_one_partition(self, plan: Any) -> Any:
+        """The plan with its joins marked as the single partition that they are.
+
+        Of an inner join Spark says that it is partitioned as either side is, and of a full one nothing; both make it
+        shuffle one partition into one.
+        """
+        catalyst = self._catalyst
+        children = catalyst.items(plan.children())
+        if not children:
+            return plan
+        marked = plan.withNewChildren(catalyst.seq(self._in_one_partition(child) for child in children))
+        return self._execution.CoalesceExec(1, marked) if node_kind(marked).endswith("JoinExec") else marked
 
     def _over(self, planned: _Planned, relations: Mapping[str, LocalRows]) -> DataFrame:
         catalyst, jvm = self._catalyst, self._catalyst.jvm
@@ -121,7 +123,7 @@ class PreparedStatements:
                 ),
             )
         # A Scala map is a partial function, which is what a tree is transformed with.
-        physical = planned.physical.transformUp(jvm.scala.jdk.javaapi.CollectionConverters.asScala(exchange))
+        physical = planned.physical.transformUp(catalyst.as_scala(exchange))
         frame = catalyst.frame(self._execution.adaptive.LogicalQueryStage(planned.logical, physical))
         frame._schema = planned.schema
         return frame

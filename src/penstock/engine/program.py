@@ -24,9 +24,10 @@ from penstock.engine.driver_read import FileColumns, changed_rows, rows_at, whol
 from penstock.engine.driver_totals import new_totals
 from penstock.engine.interval import ChangeSet
 from penstock.engine.plain_rows import plain_change, plain_keys
-from penstock.engine.prepared import SINGLE_TASK, LocalRows, PreparedStatements
+from penstock.engine.prepared import LocalRows, PreparedStatements
 from penstock.engine.pruning import Bounds, bounds_of, prune
 from penstock.engine.scan import changes, check_columns, fields_of, scan
+from penstock.engine.tuning import Tuning, over_files, single_task
 from penstock.errors import InternalError
 from penstock.names import WEIGHT, Interval, quote
 from penstock.operators.delta_query import BagTotals, Leaf, LeafKind, Moment, PlainChange, PlainKeys, Step, Within
@@ -107,6 +108,7 @@ class Program:
     change_sets: Mapping[str, ChangeSet]
     stored: tuple[DeltaLog, int] | None
     prepared: PreparedStatements
+    tuning: Tuning
     on_driver: bool = True
     """False if rows are expected to be too many for the driver."""
     partitions: str = "4"
@@ -172,24 +174,16 @@ class Program:
         if not self._small or len(local) < len(bound):
             return None
         with self.timed("analyse"):
-            for name, value in SINGLE_TASK.items():
-                self.spark.conf.set(name, value)
+            self.tuning.apply(single_task(sum(rows.table.num_rows for rows in local.values())))
             return self.prepared.frame(step.sql, local)
 
     def _analysed(self, step: Step, bound: Mapping[str, Rows]) -> DataFrame:
-        self._tune()
+        self.tuning.apply(over_files(self._small, self.partitions))
         with self.timed("read"):
             for name, rows in bound.items():
                 rows.frame(self.spark).createOrReplaceTempView(name)
         with self.timed("analyse"):
             return self.spark.sql(step.sql)
-
-    def _tune(self) -> None:
-        """Settings for the expected size: a small delta is done before adaptive execution has made up its mind."""
-        for name in SINGLE_TASK:
-            self.spark.conf.unset(name)
-        self.spark.conf.set("spark.sql.adaptive.enabled", str(not self._small).lower())
-        self.spark.conf.set("spark.sql.shuffle.partitions", "1" if self._small else self.partitions)
 
     def keep(self, name: str, rows: Rows) -> None:
         """Offer rows under a leaf's name."""

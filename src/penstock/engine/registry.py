@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from penstock.catalog.model import KnownKind, KnownTable
 from penstock.compile.stored import SHOWN
 from penstock.engine.definition import Definition
+from penstock.engine.jvm import java
 from penstock.names import WEIGHT, TableName, quote
 
 MANAGED = "MANAGED"
@@ -152,7 +153,7 @@ def _manage(spark: SparkSession, known: KnownTable) -> None:
     """Say that a table's files go with it; Delta itself refuses to create such a table where files are."""
     external = _external(spark)
     table = external.getTable(known.schema, known.table)
-    jvm: Any = spark._jvm
+    jvm = java(spark)
     parts = [table.productElement(index) for index in range(table.productArity())]
     parts[1] = jvm.org.apache.spark.sql.catalyst.catalog.CatalogTableType.MANAGED()
     external.alterTable(table.copy(*parts))

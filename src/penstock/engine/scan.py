@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark.sql import functions as F
@@ -34,6 +34,7 @@ from pyspark.sql.types import (
 from penstock.engine.delta_log import DataFile, DeltaLog, Snapshot
 from penstock.engine.drift import bare, drift_affects
 from penstock.engine.interval import ChangeSet, Part, Way
+from penstock.engine.jvm import java
 from penstock.engine.pruning import Bounds, prune, row_filter
 from penstock.errors import InternalError, SourceChanged
 from penstock.names import WEIGHT, quote
@@ -251,7 +252,7 @@ def _feed(spark: SparkSession, change_set: ChangeSet, part: Part, fields: Sequen
     """
     from pyspark.sql import DataFrame as Frame
 
-    jvm: Any = spark._jvm
+    jvm = java(spark)
     none = jvm.scala.Option.empty
     log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, change_set.end.root)
     newest = log.update(False, none(), none())

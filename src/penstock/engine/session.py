@@ -26,6 +26,7 @@ from pyspark.sql import SparkSession
 
 from penstock.engine.jars import resolve_jars
 from penstock.engine.java import require_java
+from penstock.engine.jvm import java
 from penstock.errors import SessionMisconfigured, WarehouseUnusable
 from penstock.settings import Settings
 
@@ -146,8 +147,7 @@ def _is_alive(spark: SparkSession) -> bool:
 
 
 def _can_load(spark: SparkSession, name: str) -> bool:
-    jvm: Any = spark._jvm
-    loaded: bool = jvm.org.apache.spark.util.Utils.classIsLoadable(name)
+    loaded: bool = java(spark).org.apache.spark.util.Utils.classIsLoadable(name)
     return loaded
 
 

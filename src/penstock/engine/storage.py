@@ -129,7 +129,7 @@ class Storage:
 
     def __init__(self, path: str, handle: DeltaTable) -> None:
         self.path = path
-        self._handle = handle
+        self._handle: DeltaTable | None = handle
         self.table_id = str(handle.metadata().id)
 
     @classmethod
@@ -155,10 +155,10 @@ class Storage:
         return cls(where, handle)
 
     @classmethod
-    def open(cls, path: str | Path) -> Storage:
-        """Open the table; StorageMissing if there is none, or if it is not a stream table's."""
+    def open(cls, path: str | Path, handle: DeltaTable | None = None) -> Storage:
+        """Open the table, by a handle on it if there is one; StorageMissing if there is none, or if it is not ours."""
         where = _location(path)
-        storage = cls(where, _opened(where))
+        storage = cls(where, handle or _opened(where))
         if ID_KEY not in storage.configuration:
             raise StorageMissing(name=where, path=where, why=f"the Delta table there has no {ID_KEY}: it is not ours")
         return storage
@@ -190,9 +190,9 @@ class Storage:
         with translated(self.path):
             handle.alter.set_table_properties(changes, raise_if_not_exists=False, commit_properties=note)
 
-    def pin(self) -> Pin:
-        """Open the table once and say where it stands."""
-        handle = _opened(self.path)
+    def pin(self, log: DeltaLog | None = None) -> Pin:
+        """Say where the table stands, with a handle at that version which is the pin's alone; `log` spares reading."""
+        handle, self._handle = self._newest(), None
         if str(handle.metadata().id) != self.table_id:
             raise StorageMissing(name=self.path, path=self.path, why="another Delta table has taken its place")
         configuration = handle.metadata().configuration
@@ -200,7 +200,7 @@ class Storage:
         if not stream_table_id:
             raise StorageMissing(name=self.path, path=self.path, why=f"its property {ID_KEY} was removed")
         version = handle.version()
-        found = _since_our_record(DeltaLog(self.path), version, stream_table_id)
+        found = _since_our_record(log or DeltaLog(self.path), version, stream_table_id)
         return Pin(
             version=version,
             table_id=self.table_id,
@@ -216,6 +216,9 @@ class Storage:
         )
 
     def _newest(self) -> DeltaTable:
+        if self._handle is None:
+            self._handle = _opened(self.path)
+            return self._handle
         try:
             with translated(self.path):
                 self._handle.update_incremental()

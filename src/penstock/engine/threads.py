@@ -9,10 +9,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from pyspark import InheritableThread
 from pyspark.sql import SparkSession
+
+from penstock.engine.jvm import java
 
 POOL = "spark.scheduler.pool"
 
@@ -36,8 +37,7 @@ def spark_threads(spark: SparkSession) -> Callable[[Callable[[], None], int], th
 @contextmanager
 def active(session: SparkSession) -> Iterator[None]:
     """Make a session the active one of this thread while the block runs."""
-    jvm: Any = session._jvm
-    sessions = jvm.org.apache.spark.sql.classic.SparkSession
+    sessions = java(session).org.apache.spark.sql.classic.SparkSession
     before = sessions.getActiveSession()
     sessions.setActiveSession(session._jsparkSession)
     try:

@@ -29,6 +29,7 @@ from penstock.engine.registry import view_query
 from penstock.engine.result_settings import session_for
 from penstock.engine.scan import scan
 from penstock.engine.threads import active
+from penstock.engine.tuning import Tuning
 from penstock.errors import QueryInvalid, SourceChanged, SourceMissing
 from penstock.names import WEIGHT, TableName, quote
 from penstock.operators.source import Source
@@ -70,6 +71,7 @@ class Workspace:
         self._by_name = by_name
         self._by_storage = by_storage
         self.prepared = PreparedStatements(self.session)
+        self.tuning = Tuning(self.session)
         self._analyzer = SparkAnalyzer(self.session, self._source_at, self._stream_table)
         self._plan: tuple[object, Plan] | None = None
         self._busy = threading.RLock()
@@ -78,7 +80,11 @@ class Workspace:
     def alone(self) -> Iterator[None]:
         """Work here as the only thread, under this session: its temporary views and settings are those of one work."""
         with self._busy, active(self.session):
-            yield
+            try:
+                yield
+            finally:
+                # Rows that are read later, by whoever got them, may be of any size.
+                self.tuning.apply({})
 
     def bind(self, query: str) -> BoundQuery:
         """Analyse a query under the settings."""

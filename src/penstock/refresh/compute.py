@@ -95,6 +95,7 @@ class Work:
             change_sets=self.change_sets,
             stored=(workspace.logs.at(self.storage.path), self.pin.version),
             prepared=workspace.prepared,
+            tuning=workspace.tuning,
             on_driver=on_driver,
             partitions=str(self.settings.shuffle_partitions),
             columns=workspace.logs.columns,

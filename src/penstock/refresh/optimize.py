@@ -21,6 +21,7 @@ from penstock.catalog.model import StreamTableMeta
 from penstock.engine.layout import FileLayout, file_layout, file_size, files_wanted, needs_optimizing
 from penstock.engine.rewrite import rewrite, set_deletion_vectors, sort_source
 from penstock.engine.storage import FILE_SIZE, TARGET_FILE_SIZE, Storage
+from penstock.engine.tuning import over_files
 from penstock.errors import StorageError
 from penstock.names import TableName
 from penstock.operators.source import Source
@@ -101,7 +102,8 @@ def optimize_table(
 ) -> OptimizeResult:
     """Lay a stream table out as advised, waiting for a refresh that is at work on it."""
     started = time.perf_counter()
-    spark = warehouse.workspace(warehouse.definition(meta)).session
+    workspace = warehouse.workspace(warehouse.definition(meta))
+    spark = workspace.session
     done: list[str] = []
     version: int | None = None
 
@@ -134,10 +136,10 @@ def optimize_table(
             _set_file_size(storage, before.bytes)
             pin = storage.pin()
             snapshot = log.snapshot(pin.version)
-            spark.conf.set("spark.sql.adaptive.enabled", "true")
-            spark.conf.set("spark.sql.shuffle.partitions", str(warehouse.settings.shuffle_partitions))
             held.check()
-            version = rewrite(spark, storage, pin, snapshot, advice.columns, files_wanted(before.bytes))
+            with workspace.alone():
+                workspace.tuning.apply(over_files(small=False, partitions=str(warehouse.settings.shuffle_partitions)))
+                version = rewrite(spark, storage, pin, snapshot, advice.columns, files_wanted(before.bytes))
             done.append("sorted" if advice.columns else "compacted")
         after = file_layout(log.snapshot(), advice.columns)
     tell("done", 2)

@@ -28,6 +28,7 @@ from penstock.compile.plan import Plan
 from penstock.engine.commit import carry_frontier
 from penstock.engine.commit_record import CommitRecord
 from penstock.engine.definition import Definition
+from penstock.engine.handles import Handles
 from penstock.engine.interval import ChangeSet, classify
 from penstock.engine.storage import DEFINITION_KEY, Pin, Standing, Storage, standing
 from penstock.engine.workspace import Logs, Workspace
@@ -111,6 +112,7 @@ class Refresher:
         self._settings = settings
         self._workspace = workspace
         self._logs = logs
+        self._handles = Handles()
         self._view_hash = view_hash
         self._now = now
         self._sleep = sleep
@@ -227,8 +229,9 @@ class Refresher:
     ) -> tuple[Work, Decision, Situation]:
         meta = attempt.meta
         with attempt.timed("pin"):
-            storage = Storage.open(meta.path)
-            pin = storage.pin()
+            log = self._logs.at(meta.path)
+            storage = Storage.open(meta.path, self._handles.take(log))
+            pin = storage.pin(log)
             definition = Definition.from_json(pin.configuration[DEFINITION_KEY])
         with attempt.timed("classify"):
             situation = self._survey(meta, definition, pin, pins)
@@ -344,6 +347,7 @@ class Refresher:
         else:
             committed_version = self._carried(attempt, computed.decision, situation, pin, storage, definition)
         result = self._finish(attempt, computed.decision, situation, pin, computed, held, plan, committed_version)
+        self._handles.give(self._logs.at(meta.path), pin.handle)
         tell("record", 3)
         return result
 

@@ -23,7 +23,8 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from penstock.engine.prepared import SINGLE_TASK, LocalRows, PreparedStatements
+from penstock.engine.prepared import LocalRows, PreparedStatements
+from penstock.engine.tuning import INTERPRETED, SINGLE_TASK, Tuning
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -106,32 +107,39 @@ def bag(table: pa.Table) -> Counter[str]:
 @pytest.fixture
 def session(spark: SparkSession) -> SparkSession:
     session = spark.newSession()
-    for name, value in SINGLE_TASK.items():
-        session.conf.set(name, value)
+    Tuning(session).apply(SINGLE_TASK)
     return session
 
 
 @pytest.mark.parametrize("name", KEPT)
 def test_a_prepared_statement_is_the_plain_statement(spark: SparkSession, session: SparkSession, name: str) -> None:
-    prepared = PreparedStatements(session)
+    prepared, tuning = PreparedStatements(session), Tuning(session)
     # Planned over nothing, over one row, or over many: the next run must not remember.
     for sizes in ((0, 0), (1, 1), (9, 7), (0, 5), (6, 0), (30, 40)):
         held = {"l": rows(sizes[0], sizes[0]), "r": rows(100 + sizes[1], sizes[1])}
         used = {each: held[each] for each in held if f" {each}" in KEPT[name]}
-        frame = prepared.frame(KEPT[name], used)
-        assert frame is not None
         plain = spark.newSession()
         for each, local in used.items():
             plain.createDataFrame(local.table, schema=SCHEMA).createOrReplaceTempView(each)
-        assert bag(frame.toArrow()) == bag(plain.sql(KEPT[name]).toArrow()), (name, sizes)
+        expected = bag(plain.sql(KEPT[name]).toArrow())
+        for settings in (SINGLE_TASK, INTERPRETED):
+            tuning.apply(settings)
+            frame = prepared.frame(KEPT[name], used)
+            assert frame is not None
+            assert bag(frame.toArrow()) == expected, (name, sizes, settings)
 
 
 def test_a_statement_runs_as_one_task(spark: SparkSession, session: SparkSession) -> None:
-    frame = PreparedStatements(session).frame(KEPT["join of aggregates"], {"l": rows(1, 20), "r": rows(2, 20)})
-    assert frame is not None
-    plan = str(frame._jdf.queryExecution().executedPlan().toString())
-    assert "Exchange" not in plan
-    assert "SortMergeJoin" in plan
+    aggregate_of_joins = (
+        """SELECT l.s, count(*) AS c FROM l JOIN r ON l.k = r.k FULL JOIN r q ON l.n = q.n GROUP BY l.s"""
+    )
+    joined_again = f"SELECT a.s, a.c, r.n FROM ({aggregate_of_joins}) a LEFT JOIN r ON a.s <=> r.s"
+    for sql in (KEPT["join of aggregates"], joined_again):
+        frame = PreparedStatements(session).frame(sql, {"l": rows(1, 20), "r": rows(2, 20)})
+        assert frame is not None
+        plan = str(frame._jdf.queryExecution().executedPlan().toString())
+        assert "Exchange" not in plan
+        assert "SortMergeJoin" in plan
 
 
 def test_a_subquery_inside_an_expression_is_not_kept(session: SparkSession) -> None:
