@@ -183,11 +183,11 @@ class _Front:
         columns = self.join.inputs[index].by_id
         for held in self.ways:
             theirs = self.join.inputs[held].by_id
-            for left, right, _ in filter(None, map(equality, self.join.conditions)):
-                if left in columns and right in theirs:
-                    yield held, left
-                elif right in columns and left in theirs:
-                    yield held, right
+            for pair in filter(None, map(equality, self.join.conditions)):
+                if pair.left in columns and pair.right in theirs:
+                    yield held, pair.left
+                elif pair.right in columns and pair.left in theirs:
+                    yield held, pair.right
 
     def _large(self, index: int) -> bool:
         trial = DeltaQuery(moved=self.query.moved)

@@ -9,21 +9,27 @@ costs a Spark job, so it is taken only where a range arrives at a column by whic
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from penstock.names import quote
 from penstock.operators.delta_query import DeltaQuery, Moment
 from penstock.operators.expression import Attribute, Expression
 from penstock.operators.operator import KeyRange, Operator, column_list
-from penstock.operators.types import rangeable
+from penstock.operators.types import INTEGERS, rangeable
 
 Ranges = tuple[KeyRange, ...]
+
+_CAST_LEFT = re.compile(r" AS (\w+)\) (=|<=>) ")
+_CAST_RIGHT = re.compile(r" AS (\w+)\)\)")
 
 
 class Equalities:
     """Which columns a conjunction of conditions makes equal, through others too.
 
-    Only bare columns of one type whose statistics can be trusted count; every other condition is passed over.
+    Only columns of one type whose statistics can be trusted count, and integers of any length; every other condition
+    is passed over.
     """
 
     def __init__(self, conditions: Iterable[Expression], columns: Iterable[Attribute]) -> None:
@@ -32,13 +38,12 @@ class Equalities:
         self._strict: set[int] = set()
         for condition in conditions:
             pair = equality(condition)
-            if pair is None:
+            if pair is None or not pair.of_one_kind(types):
                 continue
-            left, right, null_safe = pair
-            if not null_safe:
+            left, right = pair.left, pair.right
+            if not pair.null_safe:
                 self._strict |= {left, right}
-            type_ = types.get(left)
-            if type_ is None or type_ != types.get(right) or not rangeable(type_):
+            if not rangeable(types[left]):
                 continue
             merged = self._classes.get(left, {left}) | self._classes.get(right, {right})
             for each in merged:
@@ -61,13 +66,33 @@ class Equalities:
         return tuple(spread)
 
 
-def equality(condition: Expression) -> tuple[int, int, bool] | None:
-    """The two columns that a condition compares, and whether NULL equals NULL; None if it is anything else.
+@dataclass(frozen=True, slots=True)
+class Equality:
+    """The two columns that a condition compares."""
 
-    >>> equality(Expression(("(", 3, " = ", 7, ")"), "BOOLEAN", True))
-    (3, 7, False)
+    left: int
+    right: int
+    null_safe: bool
+    """NULL equals NULL."""
+    lengthened: tuple[int, str] | None = None
+    """The column that is cast first, and the type it is cast to."""
+
+    def of_one_kind(self, types: Mapping[int, str]) -> bool:
+        """True if both columns are of one type, or integers of which one is only made as long as the other."""
+        left, right = types.get(self.left), types.get(self.right)
+        if self.lengthened is None or left is None or right is None:
+            return left is not None and left == right
+        short, other = (left, right) if self.lengthened[0] == self.left else (right, left)
+        return other == self.lengthened[1] and 0 < INTEGERS.get(short, 0) < INTEGERS.get(other, 0)
+
+
+def equality(condition: Expression) -> Equality | None:
+    """The two columns that a condition compares, one of them perhaps cast; None if it is anything else.
+
     >>> equality(Expression(("(", 3, " <=> ", 7, ")"), "BOOLEAN", False))
-    (3, 7, True)
+    Equality(left=3, right=7, null_safe=True, lengthened=None)
+    >>> equality(Expression(("(CAST(", 3, " AS BIGINT) = ", 7, ")"), "BOOLEAN", True)).lengthened
+    (3, 'BIGINT')
     >>> equality(Expression(("(", 3, " = (", 7, " + 1))"), "BOOLEAN", True)) is None
     True
     """
@@ -77,7 +102,13 @@ def equality(condition: Expression) -> tuple[int, int, bool] | None:
             " = " | " <=> " as sign,
             int(right),
         ):
-            return left, right, sign == " <=> "
+            return Equality(left, right, sign == " <=> ")
+        case ("(CAST(", int(left), str(between), int(right), ")") if cast := _CAST_LEFT.fullmatch(between):
+            return Equality(left, right, cast[2] == "<=>", (left, cast[1]))
+        case ("(", int(left), " = CAST(" | " <=> CAST(" as sign, int(right), str(after)) if (
+            cast := _CAST_RIGHT.fullmatch(after)
+        ):
+            return Equality(left, right, sign == " <=> CAST(", (right, cast[1]))
     return None
 
 

@@ -126,6 +126,23 @@ def test_only_types_with_trusted_statistics_and_one_type_on_both_sides_count() -
         assert narrow(query, delta, [a], [equal(a, b)], scan("b", b)) == ()
 
 
+def test_integers_of_two_lengths_count_where_the_shorter_one_is_cast() -> None:
+    a, b = column(21, "k", "INT"), column(22, "k", "BIGINT")
+    for text, columns in [("(CAST({} AS BIGINT) = {})", (a, b)), ("({} <=> CAST({} AS BIGINT))", (b, a))]:
+        condition = expression(text, "BOOLEAN", *columns)
+        assert Equalities([condition], [a, b]).of(a.id) == {a.id, b.id}
+        assert Equalities([condition], [a, b]).never_null(b.id) == ("<=>" not in text)
+    # Cutting one short, or going through another type, may make unequal values equal.
+    for text, left, right in [
+        ("(CAST({} AS INT) = {})", "BIGINT", "INT"),
+        ("(CAST({} AS DATE) = {})", "STRING", "DATE"),
+        ("(CAST({} AS BIGINT) = {})", "STRING", "BIGINT"),
+        ("(CAST({} AS INT) = {})", "SMALLINT", "BIGINT"),
+    ]:
+        a, b = column(21, "k", left), column(22, "k", right)
+        assert Equalities([expression(text, "BOOLEAN", a, b)], [a, b]).of(a.id) == {a.id}
+
+
 def test_conditions_that_are_not_plain_equalities_are_passed_over() -> None:
     conditions = [
         expression("({} = ({} + 1L))", "BOOLEAN", LINE, ORDER),
