@@ -2,32 +2,25 @@
 
     rows of this module  =  rows of `scan` and `changes`, where it answers at all
 
-A scan of a few files costs Spark more to plan and to schedule than to read. Here such files are read by Arrow, cut down
-to touched keys exactly, and handed to Spark as local relations whose size it knows. Columns that were read stay,
-because a data file never changes. Anything whose reading is not plainly the same in Arrow and in Spark is left to
-Spark: other types than those below, a column stored as another type, dates in the calendars of old, partition values of
-odd types.
+A scan of a few files costs Spark more to plan and to schedule than to read. Here such files are read by Arrow
+(`file_columns`), cut down to touched keys exactly, and handed to Spark as local relations whose size it knows. Anything
+whose reading is not plainly the same in Arrow and in Spark is left to Spark, partition values of odd types too.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date
-from threading import Lock
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from pyspark.sql.types import (
-    BinaryType,
     BooleanType,
     ByteType,
     DataType,
     DateType,
-    DecimalType,
     DoubleType,
     FloatType,
     IntegerType,
@@ -36,11 +29,10 @@ from pyspark.sql.types import (
     StringType,
     StructField,
     StructType,
-    TimestampNTZType,
-    TimestampType,
 )
 
 from penstock.engine.delta_log import DataFile, Snapshot
+from penstock.engine.file_columns import MODERN, FileColumns, arrow_type
 from penstock.engine.interval import ChangeSet, Kind, Way
 from penstock.engine.log_storage import local_path
 from penstock.engine.pruning import prunable
@@ -56,98 +48,14 @@ READ_BYTES = 1024 * 1024 * 1024
 READ_FILES = 512
 """And so many files at most, since they are opened one after the other."""
 
-LOCAL_ROWS = 100_000
-"""So many rows at most go into a statement from the driver."""
+LOCAL_ROWS = 400_000
+"""So many rows at most go into a statement from the driver, as one task."""
 
 READERS = 4
 """Files that are read at the same time."""
 
 UNBOUNDED = 5_000
 """A table of fewer rows is read whole; of a larger one, only rows with touched keys."""
-
-HELD_BYTES = 512 * 1024 * 1024
-"""Columns kept for the next reader."""
-
-HELD_CHANGES = 64
-"""And changes of so many intervals, each of `LOCAL_ROWS` at most."""
-
-_OLD_CALENDARS = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
-_MODERN = date(1900, 1, 1)
-_PLAIN: Mapping[type[DataType], pa.DataType] = {
-    BooleanType: pa.bool_(),
-    ByteType: pa.int8(),
-    ShortType: pa.int16(),
-    IntegerType: pa.int32(),
-    LongType: pa.int64(),
-    FloatType: pa.float32(),
-    DoubleType: pa.float64(),
-    BinaryType: pa.binary(),
-    DateType: pa.date32(),
-    TimestampType: pa.timestamp("us", "UTC"),
-    TimestampNTZType: pa.timestamp("us"),
-}
-_SPELLINGS: Mapping[pa.DataType, pa.DataType] = {
-    pa.large_string(): pa.string(),
-    pa.string_view(): pa.string(),
-    pa.large_binary(): pa.binary(),
-    pa.binary_view(): pa.binary(),
-}
-"""Other forms in memory of the same Parquet types, which writers such as delta-rs note down for readers."""
-
-
-class FileColumns:
-    """Columns of data files and changes of intervals as Arrow, the most recently used ones kept.
-
-    Stream tables that read the same interval of the same table so read its files once and net its rows once.
-    """
-
-    def __init__(self, limit: int = HELD_BYTES) -> None:
-        self._limit = limit
-        self._bytes = 0
-        self._held: OrderedDict[tuple[str, str], pa.Array] = OrderedDict()
-        self._changes: OrderedDict[object, pa.Table] = OrderedDict()
-        self._lock = Lock()
-
-    def changes(self, key: object, read: Callable[[], pa.Table | None]) -> pa.Table | None:
-        """The change rows that were read under a key before, else those that `read` returns."""
-        with self._lock:
-            if key in self._changes:
-                self._changes.move_to_end(key)
-                return self._changes[key]
-        rows = read()
-        if rows is not None:
-            with self._lock:
-                self._changes[key] = rows
-                while len(self._changes) > HELD_CHANGES:
-                    self._changes.popitem(last=False)
-        return rows
-
-    def of(self, file: DataFile, fields: Sequence[StructField]) -> dict[str, pa.Array] | None:
-        """The named columns of a file; a column that it lacks is NULL. None if Spark has to read it."""
-        found: dict[str, pa.Array] = {}
-        with self._lock:
-            for field in fields:
-                if (file.path, field.name) in self._held:
-                    self._held.move_to_end((file.path, field.name))
-                    found[field.name] = self._held[file.path, field.name]
-        missing = [field for field in fields if field.name not in found]
-        if not missing and fields:
-            return found
-        read = _read(file, missing)
-        if read is None:
-            return None
-        self._keep(file, read)
-        return {**found, **read}
-
-    def _keep(self, file: DataFile, columns: Mapping[str, pa.Array]) -> None:
-        with self._lock:
-            for name, array in columns.items():
-                if (file.path, name) not in self._held:
-                    self._held[file.path, name] = array
-                    self._bytes += array.nbytes
-            while self._bytes > self._limit:
-                _, dropped = self._held.popitem(last=False)
-                self._bytes -= dropped.nbytes
 
 
 def whole(snapshot: Snapshot) -> bool:
@@ -321,7 +229,7 @@ def _together(
     table: Snapshot,
 ) -> pa.Table | None:
     """The rows of several files, with the sign of each beside; None if one of them is for Spark."""
-    kinds = [_arrow(field.dataType) for field in fields]
+    kinds = [arrow_type(field.dataType) for field in fields]
     known = {field.name.lower(): field for field in schema.fields}
     if any(kind is None for kind in kinds) or any(field.name.lower() not in known for field in fields):
         return None
@@ -350,66 +258,6 @@ def _together(
     return pa.concat_tables(tables) if tables else target.empty_table()
 
 
-def _read(file: DataFile, fields: Sequence[StructField]) -> dict[str, pa.Array] | None:
-    path = local_path(file.path)
-    if path is None:
-        return None
-    try:
-        return _columns(pq.ParquetFile(path, coerce_int96_timestamp_unit="us"), fields)
-    except (OSError, pa.ArrowException):
-        # Missing, damaged, or of a kind that Arrow does not know: Spark's reader has the last word, and the error.
-        return None
-
-
-def _columns(parquet: pq.ParquetFile, fields: Sequence[StructField]) -> dict[str, pa.Array] | None:
-    told = parquet.metadata.metadata or {}
-    if any(old in told for old in _OLD_CALENDARS):
-        return None
-    by_name: dict[str, int] = {}
-    for place, name in enumerate(parquet.schema_arrow.names):
-        if name.lower() in by_name or "." in name:
-            return None
-        by_name[name.lower()] = place
-    # Places among the leaves are places among the columns only if no column has parts.
-    if len(parquet.schema) != len(parquet.schema_arrow.names):
-        return None
-    there = [field for field in fields if field.name.lower() in by_name]
-    read = parquet.read(columns=[parquet.schema_arrow.names[by_name[field.name.lower()]] for field in there])
-    arrays: dict[str, pa.Array] = {}
-    for field in fields:
-        kind = _arrow(field.dataType)
-        if field not in there:
-            arrays[field.name] = pa.nulls(parquet.metadata.num_rows, kind)
-            continue
-        place = by_name[field.name.lower()]
-        array = read.column(parquet.schema_arrow.names[place])
-        whole = array.combine_chunks() if array.num_chunks != 1 else array.chunk(0)
-        if isinstance(field.dataType, TimestampType) and parquet.schema.column(place).physical_type == "INT96":
-            whole = whole.cast(pa.timestamp("us", "UTC"))
-        if whole.type in _SPELLINGS:
-            whole = whole.cast(_SPELLINGS[whole.type])
-        if whole.type != kind or _ancient(whole):
-            return None
-        arrays[field.name] = whole
-    return arrays
-
-
-def _ancient(array: pa.Array) -> bool:
-    """True if a date lies where Spark and Arrow might count the days differently."""
-    if not (pa.types.is_date(array.type) or pa.types.is_timestamp(array.type)):
-        return False
-    first = pc.min(array.cast(pa.date32()) if pa.types.is_timestamp(array.type) else array).as_py()
-    return first is not None and first < _MODERN
-
-
-def _arrow(kind: DataType) -> pa.DataType | None:
-    if isinstance(kind, DecimalType):
-        return pa.decimal128(kind.precision, kind.scale)
-    if isinstance(kind, StringType):
-        return pa.string() if type(kind) is StringType and kind.simpleString() == "string" else None
-    return _PLAIN.get(type(kind))
-
-
 def _partition_value(raw: str | None, kind: DataType) -> tuple[Any] | None:
     """The value of a partition column, in a tuple; None if its text is for Spark to read."""
     if raw is None or raw == "":
@@ -419,7 +267,7 @@ def _partition_value(raw: str | None, kind: DataType) -> tuple[Any] | None:
     try:
         if isinstance(kind, ByteType | ShortType | IntegerType | LongType):
             return (int(raw),)
-        if isinstance(kind, DateType) and (day := date.fromisoformat(raw)) >= _MODERN:
+        if isinstance(kind, DateType) and (day := date.fromisoformat(raw)) >= MODERN:
             return (day,)
     except ValueError:
         return None

@@ -20,7 +20,7 @@ from penstock.engine.storage import DELETION_VECTORS, TARGET_FILE_SIZE
 SMALLEST_FILE = 1024 * 1024
 """Below this a file costs more to open than it spares: a merge into one of four times this size takes some 0.15 s."""
 
-FILES = 64
+FILES = 128
 """A table that is large enough is cut into at least so many files, so that one key touches little of it."""
 
 CROWD = 8
@@ -68,7 +68,7 @@ def file_size(size: int) -> int:
     """How large the files of a table of so many bytes should be.
 
     >>> [file_size(size) >> 20 for size in (1 << 20, 1 << 27, 1 << 40)]
-    [1, 2, 32]
+    [1, 1, 32]
     """
     return min(TARGET_FILE_SIZE, max(SMALLEST_FILE, size // FILES))
 
@@ -84,7 +84,7 @@ def expected_share(size: int, columns: int) -> float | None:
     Files sorted along several columns at once cut each of them into fewer pieces.
 
     >>> expected_share(1 << 30, 1), round(expected_share(1 << 30, 2), 2)
-    (0.015625, 0.12)
+    (0.0078125, 0.09)
     """
     return files_wanted(size) ** (-1 / columns) if columns else None
 

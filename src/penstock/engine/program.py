@@ -20,8 +20,9 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType, Tim
 
 from penstock.compile.stored import MINUS, OP, PLUS, SHOWN, Summary
 from penstock.engine.delta_log import DataFile, DeltaLog, Snapshot
-from penstock.engine.driver_read import FileColumns, changed_rows, rows_at, whole
+from penstock.engine.driver_read import changed_rows, rows_at, whole
 from penstock.engine.driver_totals import new_totals
+from penstock.engine.file_columns import FileColumns
 from penstock.engine.interval import ChangeSet
 from penstock.engine.plain_rows import plain_change, plain_keys
 from penstock.engine.prepared import LocalRows, PreparedStatements

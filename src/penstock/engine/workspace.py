@@ -22,7 +22,7 @@ from penstock.compile.stored import SHOWN
 from penstock.engine.bind import SparkAnalyzer
 from penstock.engine.definition import Definition
 from penstock.engine.delta_log import DeltaLog
-from penstock.engine.driver_read import FileColumns
+from penstock.engine.file_columns import FileColumns
 from penstock.engine.pinned_query import by_delta, by_file_list, folder, query_with
 from penstock.engine.prepared import PreparedStatements
 from penstock.engine.registry import view_query

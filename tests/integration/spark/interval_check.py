@@ -26,7 +26,8 @@ from pyspark.sql import functions as F
 from penstock.engine import interval
 from penstock.engine.delta_log import DeltaLog
 from penstock.engine.drift import drift_affects
-from penstock.engine.driver_read import FileColumns, changed_rows, rows_at
+from penstock.engine.driver_read import changed_rows, rows_at
+from penstock.engine.file_columns import FileColumns
 from penstock.engine.interval import ChangeSet, Part, Way, classify
 from penstock.engine.scan import REFRESH_CONF, changes, fields_of, scan
 from penstock.names import WEIGHT

@@ -11,7 +11,8 @@ import pytest
 from pyspark.sql.types import StructType
 
 from penstock.engine.delta_log import DeltaLog
-from penstock.engine.driver_read import FileColumns, changed_rows, rows_at
+from penstock.engine.driver_read import changed_rows, rows_at
+from penstock.engine.file_columns import FileColumns
 from penstock.engine.interval import classify
 from penstock.engine.pruning import bounds_of, prune
 from penstock.engine.scan import changes, fields_of, scan

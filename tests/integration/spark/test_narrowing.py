@@ -117,8 +117,8 @@ def test_a_key_may_be_longer_in_one_table_than_in_the_other(
     add(long, (5, "again"), (2**40 + 5, "far"), (None, "nobody"))
     long.update(predicate="k = 700", updates={"name": "'new'"})
     done = refreshed(ps)
-    # One key is no value of the shorter type, which on the driver means that the keys leave nothing out. The stored rows
-    # are one file, half as many as lie at rest.
+    # One key is no value of the shorter type, which on the driver means that the keys leave nothing out. The stored
+    # rows are one file, half as many as lie at rest.
     assert on_driver or share(done) < 0.7
 
 

@@ -71,7 +71,7 @@ def test_any_column_of_a_key_rules_a_file_out() -> None:
 
 def test_scattered_files_need_optimizing_and_sorted_ones_do_not() -> None:
     assert needs_optimizing(snapshot(SORTED), ["k"]) == ""
-    assert needs_optimizing(snapshot(SCATTERED), ["k"]) == "a key touches 84% of 16 files, sorted it would touch 2%"
+    assert needs_optimizing(snapshot(SCATTERED), ["k"]) == "a key touches 84% of 16 files, sorted it would touch 1%"
     assert needs_optimizing(snapshot(SCATTERED), []) == ""
     # Few rows are read faster than they are sorted.
     assert needs_optimizing(snapshot(SCATTERED, rows=10), ["k"]) == ""
@@ -102,7 +102,7 @@ def test_clusterable_columns_have_trusted_types_and_more_than_one_value() -> Non
     assert clusterable(snapshot(one)) == ("s",)
 
 
-@pytest.mark.parametrize(("size", "files"), [(1, 1), (MIB, 1), (16 * MIB, 16), (512 * MIB, 64), (2**40, 2**15)])
+@pytest.mark.parametrize(("size", "files"), [(1, 1), (MIB, 1), (16 * MIB, 16), (512 * MIB, 128), (2**40, 2**15)])
 def test_files_are_small_enough_to_be_told_apart_and_large_enough_to_be_read(size: int, files: int) -> None:
     assert files_wanted(size) == files
     assert expected_share(size, 0) is None

@@ -1,0 +1,178 @@
+"""Columns of Parquet files as Arrow, kept by their bytes because a data file never changes.
+
+    column(file, name)  =  what Spark reads there, or None
+
+None is said of everything that is not plainly the same in Arrow and in Spark: other types than those below, a column
+stored as another type, dates in the calendars of old. Changes of intervals are kept in the same place: stream tables
+that read one interval of one table read its files once and net its rows once.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date
+from threading import Lock
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyspark.sql.types import (
+    BinaryType,
+    BooleanType,
+    ByteType,
+    DataType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    ShortType,
+    StringType,
+    StructField,
+    TimestampNTZType,
+    TimestampType,
+)
+
+from penstock.engine.delta_log import DataFile
+from penstock.engine.log_storage import local_path
+
+HELD_BYTES = 512 * 1024 * 1024
+"""Columns and changes kept for the next reader."""
+
+MODERN = date(1900, 1, 1)
+"""From here on Spark and Arrow count days alike."""
+
+_OLD_CALENDARS = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
+_PLAIN: Mapping[type[DataType], pa.DataType] = {
+    BooleanType: pa.bool_(),
+    ByteType: pa.int8(),
+    ShortType: pa.int16(),
+    IntegerType: pa.int32(),
+    LongType: pa.int64(),
+    FloatType: pa.float32(),
+    DoubleType: pa.float64(),
+    BinaryType: pa.binary(),
+    DateType: pa.date32(),
+    TimestampType: pa.timestamp("us", "UTC"),
+    TimestampNTZType: pa.timestamp("us"),
+}
+_SPELLINGS: Mapping[pa.DataType, pa.DataType] = {
+    pa.large_string(): pa.string(),
+    pa.string_view(): pa.string(),
+    pa.large_binary(): pa.binary(),
+    pa.binary_view(): pa.binary(),
+}
+"""Other forms in memory of the same Parquet types, which writers such as delta-rs note down for readers."""
+
+
+class FileColumns:
+    """What was read of files and changes, the most recently used of it kept."""
+
+    def __init__(self, limit: int = HELD_BYTES) -> None:
+        self._limit = limit
+        self._bytes = 0
+        self._held: OrderedDict[object, Any] = OrderedDict()
+        self._lock = Lock()
+
+    def changes(self, key: object, read: Callable[[], pa.Table | None]) -> pa.Table | None:
+        """The change rows that were read under a key before, else those that `read` returns."""
+        rows = self._kept(key)
+        if rows is None:
+            rows = read()
+            if rows is not None:
+                self._keep(key, rows)
+        return rows
+
+    def of(self, file: DataFile, fields: Sequence[StructField]) -> dict[str, pa.Array] | None:
+        """The named columns of a file; a column that it lacks is NULL. None if Spark has to read it."""
+        held = {field.name: self._kept((file.path, field.name)) for field in fields}
+        found = {name: array for name, array in held.items() if array is not None}
+        missing = [field for field in fields if field.name not in found]
+        if not missing and fields:
+            return found
+        read = _read(file, missing)
+        if read is None:
+            return None
+        for name, array in read.items():
+            self._keep((file.path, name), array)
+        return {**found, **read}
+
+    def _kept(self, key: object) -> Any:
+        with self._lock:
+            if key not in self._held:
+                return None
+            self._held.move_to_end(key)
+            return self._held[key]
+
+    def _keep(self, key: object, arrow: Any) -> None:
+        with self._lock:
+            if key not in self._held:
+                self._held[key] = arrow
+                self._bytes += arrow.nbytes
+            while self._bytes > self._limit:
+                _, dropped = self._held.popitem(last=False)
+                self._bytes -= dropped.nbytes
+
+
+def _read(file: DataFile, fields: Sequence[StructField]) -> dict[str, pa.Array] | None:
+    path = local_path(file.path)
+    if path is None:
+        return None
+    try:
+        return _columns(pq.ParquetFile(path, coerce_int96_timestamp_unit="us"), fields)
+    except (OSError, pa.ArrowException):
+        # Missing, damaged, or of a kind that Arrow does not know: Spark's reader has the last word, and the error.
+        return None
+
+
+def _columns(parquet: pq.ParquetFile, fields: Sequence[StructField]) -> dict[str, pa.Array] | None:
+    told = parquet.metadata.metadata or {}
+    if any(old in told for old in _OLD_CALENDARS):
+        return None
+    by_name: dict[str, int] = {}
+    for place, name in enumerate(parquet.schema_arrow.names):
+        if name.lower() in by_name or "." in name:
+            return None
+        by_name[name.lower()] = place
+    # Places among the leaves are places among the columns only if no column has parts.
+    if len(parquet.schema) != len(parquet.schema_arrow.names):
+        return None
+    there = [field for field in fields if field.name.lower() in by_name]
+    read = parquet.read(columns=[parquet.schema_arrow.names[by_name[field.name.lower()]] for field in there])
+    arrays: dict[str, pa.Array] = {}
+    for field in fields:
+        kind = arrow_type(field.dataType)
+        if field not in there:
+            arrays[field.name] = pa.nulls(parquet.metadata.num_rows, kind)
+            continue
+        place = by_name[field.name.lower()]
+        array = read.column(parquet.schema_arrow.names[place])
+        whole = array.combine_chunks() if array.num_chunks != 1 else array.chunk(0)
+        if isinstance(field.dataType, TimestampType) and parquet.schema.column(place).physical_type == "INT96":
+            whole = whole.cast(pa.timestamp("us", "UTC"))
+        if whole.type in _SPELLINGS:
+            whole = whole.cast(_SPELLINGS[whole.type])
+        if whole.type != kind or _ancient(whole):
+            return None
+        arrays[field.name] = whole
+    return arrays
+
+
+def _ancient(array: pa.Array) -> bool:
+    """True if a date lies where Spark and Arrow might count the days differently."""
+    if not (pa.types.is_date(array.type) or pa.types.is_timestamp(array.type)):
+        return False
+    first = pc.min(array.cast(pa.date32()) if pa.types.is_timestamp(array.type) else array).as_py()
+    return first is not None and first < MODERN
+
+
+def arrow_type(kind: DataType) -> pa.DataType | None:
+    """The type that values have in Arrow; None if they are for Spark to read."""
+    if isinstance(kind, DecimalType):
+        return pa.decimal128(kind.precision, kind.scale)
+    if isinstance(kind, StringType):
+        return pa.string() if type(kind) is StringType and kind.simpleString() == "string" else None
+    return _PLAIN.get(type(kind))
