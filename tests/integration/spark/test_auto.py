@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,7 +19,7 @@ QUERY = "SELECT k, count(*) AS n, sum(v) AS total FROM t GROUP BY k"
 @pytest.fixture
 def dear(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine on which every changed row takes a second."""
-    monkeypatch.setattr(cost, "_CHANGED_ROW", 1.0)
+    monkeypatch.setattr(cost, "_CHANGED", (1.0, 0.0))
 
 
 def made(ps: StreamTables, mode: str) -> None:
@@ -67,3 +68,34 @@ def test_a_pinned_mode_stays_whatever_it_costs(ps: StreamTables, mode: str) -> N
     ps.sql("DELETE FROM t WHERE v < 29")
     assert ps.refresh("st").action.value == "INCREMENTAL"
     assert_exact(ps, "st")
+
+
+def test_the_mode_that_loses_is_tried_again_within_the_budget(
+    ps: StreamTables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cost, "FEW", 3)
+    monkeypatch.setattr(cost, "_PROBE_WITHIN", 1000)
+    made(ps, "AUTO")
+    for turn, probe_percent in enumerate((0, 0, 0, 100, 100)):
+        monkeypatch.setattr(ps, "settings", replace(ps.settings, probe_percent=probe_percent))
+        monkeypatch.setattr(ps._warehouse.refresher, "_settings", ps.settings)
+        ps.sql(f"UPDATE t SET v = v + 1 WHERE v % 10 = {turn}")
+        ps.refresh("st")
+    newest = list(reversed(ps.history("st", 5)))
+    assert [each.action.value for each in newest] == ["INCREMENTAL"] * 3 + ["FULL", "INCREMENTAL"]
+    assert (newest[3].reason or "").startswith("PROBE: incremental ")
+    assert "trying the one that seems slower" in (newest[3].reason or "")
+    assert_exact(ps, "st")
+
+
+def test_history_keeps_what_the_estimates_are_made_of(ps: StreamTables) -> None:
+    made(ps, "AUTO")
+    ps.sql("UPDATE t SET v = v + 1 WHERE v < 3")
+    ps.refresh("st")
+    newest, first = ps.history("st", 2)
+    assert newest.operators == first.operators == ("aggregate", "folded groups", "scan")
+    for each in (newest, first):
+        assert (each.bytes_at_rest or 0) > 0
+        assert (each.bytes_read or 0) > 0
+        assert (each.bytes_written or 0) > 0
+    assert (newest.delta_bytes or 0) > 0
