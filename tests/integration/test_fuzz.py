@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 HISTORY = 1
-QUERIES = 4
+QUERIES = 3
 
 
 def test_random_queries_follow_their_sources(spark: SparkSession, tmp_path: Path) -> None:

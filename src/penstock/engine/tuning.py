@@ -49,12 +49,16 @@ class Tuning:
     def __init__(self, session: SparkSession) -> None:
         self._session = session
         self._held: dict[str, str] = {}
+        self._own: dict[str, str] = {}
+        """The session's own values; to unset a setting would bring Spark's default back instead."""
 
     def apply(self, wanted: Mapping[str, str]) -> None:
-        """Put these settings into force and take back the others that were set here."""
+        """Put these settings into force, and the session's own values of all others that were set here."""
         for name in self._held.keys() - wanted.keys():
-            self._session.conf.unset(name)
+            self._session.conf.set(name, self._own[name])
         for name, value in wanted.items():
+            if name not in self._own:
+                self._own[name] = str(self._session.conf.get(name))
             if self._held.get(name) != value:
                 self._session.conf.set(name, value)
         self._held = dict(wanted)

@@ -24,7 +24,7 @@ from pyspark.sql.types import (
 )
 
 from penstock.engine.prepared import LocalRows, PreparedStatements
-from penstock.engine.tuning import INTERPRETED, SINGLE_TASK, Tuning
+from penstock.engine.tuning import INTERPRETED, SINGLE_TASK, Tuning, over_files
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -140,6 +140,18 @@ def test_a_statement_runs_as_one_task(spark: SparkSession, session: SparkSession
         plan = str(frame._jdf.queryExecution().executedPlan().toString())
         assert "Exchange" not in plan
         assert "SortMergeJoin" in plan
+
+
+def test_settings_for_one_work_leave_the_sessions_own_behind(spark: SparkSession) -> None:
+    session = spark.newSession()
+    session.conf.set("spark.sql.shuffle.partitions", "7")
+    before = {name: session.conf.get(name) for name in INTERPRETED}
+    tuning = Tuning(session)
+    for settings in (INTERPRETED, SINGLE_TASK, over_files(small=True, partitions="3")):
+        tuning.apply(settings)
+        assert {name: session.conf.get(name) for name in settings} == dict(settings)
+    tuning.apply({})
+    assert {name: session.conf.get(name) for name in INTERPRETED} == before
 
 
 def test_a_subquery_inside_an_expression_is_not_kept(session: SparkSession) -> None:
