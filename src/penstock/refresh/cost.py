@@ -26,9 +26,9 @@ PROBE = "PROBE"
 FEW = 10
 """With fewer runs, nothing is probed and others are asked."""
 
-_PRIOR_WEIGHT = 0.5
+_PRIOR_WEIGHT = 0.2
 _OTHERS_WEIGHT = 0.1
-_COLD_WEIGHT = 0.05
+_COLD_WEIGHT = 0.02
 _AGEING = 0.85
 _PROBE_AFTER = 20
 _PROBE_WITHIN = 2.0
@@ -185,14 +185,23 @@ def _known(told: int | None, otherwise: int) -> int:
 
 
 def _estimate(action: Action, size: Size, runs: Sequence[Run], borrowed: Sequence[Run]) -> Estimate:
-    total, weight = 0.0, _PRIOR_WEIGHT
     mine, theirs = ([run for run in each if run.action is action] for each in (runs, borrowed))
-    for share, counted in ((1.0, mine), (_OTHERS_WEIGHT, theirs)):
-        for age, run in enumerate(counted):
-            trust = share * _AGEING**age * _likeness(action, size, run.size) * (_COLD_WEIGHT if run.cold else 1.0)
-            total += trust * log(run.seconds / prior(action, run.size))
-            weight += trust
-    return Estimate(prior(action, size) * exp(total / weight), len(mine), len(theirs))
+    total, weight = _evidence(action, size, mine)
+    # Whatever others took matters the less the more is known of this one.
+    lent, trust = _evidence(action, size, theirs)
+    share = _OTHERS_WEIGHT / (1 + weight) ** 2
+    ratio = (total + share * lent) / (weight + share * trust + _PRIOR_WEIGHT)
+    return Estimate(prior(action, size) * exp(ratio), len(mine), len(theirs))
+
+
+def _evidence(action: Action, size: Size, runs: Sequence[Run]) -> tuple[float, float]:
+    """How much longer than the prior the runs took, as a sum of logarithms, and the weight of that sum."""
+    total, weight = 0.0, 0.0
+    for age, run in enumerate(runs):
+        trust = _AGEING**age * _likeness(action, size, run.size) * (_COLD_WEIGHT if run.cold else 1.0)
+        total += trust * log(run.seconds / prior(action, run.size))
+        weight += trust
+    return total, weight
 
 
 def _likeness(action: Action, size: Size, other: Size) -> float:
@@ -200,7 +209,7 @@ def _likeness(action: Action, size: Size, other: Size) -> float:
     here, there = (size.changed, other.changed) if action is Action.INCREMENTAL else (size.at_rest, other.at_rest)
     either = size.operators | other.operators
     shared = len(size.operators & other.operators) / len(either) if either else 1.0
-    return shared**2 * exp(-abs(log((here + 1) / (there + 1))) / 2)
+    return shared**2 * exp(-abs(log((here + 1) / (there + 1))) / 1.5)
 
 
 def _worth_a_probe(winner: Estimate, loser: Estimate, other: Action, runs: Sequence[Run], probe_percent: int) -> bool:

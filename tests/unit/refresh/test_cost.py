@@ -91,6 +91,14 @@ def test_runs_of_alike_stream_tables_speak_before_ones_own() -> None:
     assert choose(size, own, 2, alike).incremental.seconds < 1
 
 
+def test_three_runs_are_enough_to_see_that_incremental_loses() -> None:
+    """As TPC-H's Q15 does, whose changes touch every supplier: 4.6 s against 2.3 s."""
+    size = Size(12_000, 6_010_000, 10_000, 3, at_rest_bytes=250_000_000, stored_bytes=200_000)
+    runs = [run(0, Action.FULL, 6.0, at_rest=6_010_000)]
+    runs += [run(n, Action.INCREMENTAL, 4.6, changed=12_000, at_rest=6_010_000) for n in range(1, 5)]
+    assert choose(size, newest_first(*runs), 0).action is Action.FULL
+
+
 def test_the_first_run_of_a_process_hardly_counts() -> None:
     size = Size(100, 1_000_000, 1000)
     cold = newest_first(run(0, Action.FULL, 30.0), run(1, Action.INCREMENTAL, 30.0))
