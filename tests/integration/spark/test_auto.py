@@ -77,8 +77,8 @@ def test_the_mode_that_loses_is_tried_again_within_the_budget(
     monkeypatch.setattr(cost, "_PROBE_WITHIN", 1000)
     made(ps, "AUTO")
     for turn, probe_percent in enumerate((0, 0, 0, 100, 100)):
-        monkeypatch.setattr(ps, "settings", replace(ps.settings, probe_percent=probe_percent))
-        monkeypatch.setattr(ps._warehouse.refresher, "_settings", ps.settings)
+        settings = replace(ps.settings, probe_percent=probe_percent)
+        monkeypatch.setattr(ps._warehouse.refresher, "_settings", settings)
         ps.sql(f"UPDATE t SET v = v + 1 WHERE v % 10 = {turn}")
         ps.refresh("st")
     newest = list(reversed(ps.history("st", 5)))
@@ -93,7 +93,7 @@ def test_history_keeps_what_the_estimates_are_made_of(ps: StreamTables) -> None:
     ps.sql("UPDATE t SET v = v + 1 WHERE v < 3")
     ps.refresh("st")
     newest, first = ps.history("st", 2)
-    assert newest.operators == first.operators == ("aggregate", "folded groups", "scan")
+    assert newest.operators == first.operators == ("aggregate", "folded groups", "project", "scan")
     for each in (newest, first):
         assert (each.bytes_at_rest or 0) > 0
         assert (each.bytes_read or 0) > 0
