@@ -212,7 +212,7 @@ def _changed_rows(
     if weight is not None:
         weights = pc.multiply(weights, rows.column(weight))
     rows = rows.select([field.name for field in fields]).append_column(WEIGHT, weights)
-    return rows if change_set.insert_only else _net(rows, fields)
+    return rows if change_set.insert_only else net(rows, fields)
 
 
 def _small(files: Sequence[DataFile]) -> bool:
@@ -283,7 +283,7 @@ def _with_values(rows: pa.Table, name: str, values: pa.ChunkedArray) -> pa.Table
     return rows.filter(pc.is_in(column, value_set=wanted))
 
 
-def _net(rows: pa.Table, fields: Sequence[StructField]) -> pa.Table | None:
+def net(rows: pa.Table, fields: Sequence[StructField]) -> pa.Table | None:
     """Equal rows as one, weights summed, zeros dropped; floating-point numbers are compared by their bits."""
     bits: Mapping[type[DataType], pa.DataType] = {DoubleType: pa.int64(), FloatType: pa.int32()}
     floats = {field.name: bits[type(field.dataType)] for field in fields if type(field.dataType) in bits}

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from penstock.compile.stored import MINUS, OP, PLUS
+from penstock.engine.driver_read import net
 from penstock.engine.driver_totals import plainly_equal
 from penstock.names import WEIGHT
 from penstock.operators.delta_query import Plain
@@ -46,18 +47,16 @@ def plain_change(plain: Plain, rows: pa.Table, schema: StructType) -> tuple[Stru
     chosen = _chosen(plain, rows, WEIGHT)
     if chosen is None:
         return None
-    names = list(plain.columns)
-    summed = chosen.group_by(names).aggregate([(WEIGHT, "sum")])
-    summed = summed.filter(pc.not_equal(summed.column(f"{WEIGHT}_sum"), 0))
-    weight = summed.column(f"{WEIGHT}_sum")
-    net = summed.select(names).append_column(WEIGHT, weight)
-    zero = pa.scalar(0, pa.int64())
-    net = net.append_column(OP, pa.repeat(pa.scalar("i"), net.num_rows))
-    net = net.append_column(PLUS, pc.max_element_wise(weight, zero))
-    net = net.append_column(MINUS, pc.max_element_wise(pc.negate(weight), zero))
+    values = _typed(plain, schema).fields
+    change = net(chosen, values)
+    if change is None:
+        return None
+    weight, zero = change.column(WEIGHT), pa.scalar(0, pa.int64())
+    change = change.append_column(OP, pa.repeat(pa.scalar("i"), change.num_rows))
+    change = change.append_column(PLUS, pc.max_element_wise(weight, zero))
+    change = change.append_column(MINUS, pc.max_element_wise(pc.negate(weight), zero))
     counts = [StructField(PLUS, LongType()), StructField(MINUS, LongType())]
-    fields = [*_typed(plain, schema), StructField(WEIGHT, LongType()), StructField(OP, StringType()), *counts]
-    return StructType(fields), net
+    return StructType([*values, StructField(WEIGHT, LongType()), StructField(OP, StringType()), *counts]), change
 
 
 def _typed(plain: Plain, schema: StructType) -> StructType:
