@@ -255,3 +255,37 @@ class Advance:
     stream_table_id: int
     before: Frontier
     after: Frontier
+
+
+class AlertEvent(StrEnum):
+    """What people are told of without having asked."""
+
+    LAG_EXCEEDED = "lag_exceeded"
+    LAG_RECOVERED = "lag_recovered"
+    AUTO_SUSPENDED = "auto_suspended"
+    RESUMED = "resumed"
+    REINITIALIZE_NEEDED = "reinitialize_needed"
+    BUFFER_LAG_WARNING = "buffer_lag_warning"
+    RETENTION_WARNING = "retention_warning"
+    REFRESH_FAILED = "refresh_failed"
+    MODE_CHANGED = "mode_changed"
+    FALLING_BEHIND = "falling_behind"
+
+    @property
+    def is_good_news(self) -> bool:
+        """True if nobody has to do anything."""
+        return self in {AlertEvent.LAG_RECOVERED, AlertEvent.RESUMED, AlertEvent.MODE_CHANGED}
+
+
+@dataclass(frozen=True, slots=True)
+class Alert:
+    """One thing that happened to one stream table, with the facts that belong to it."""
+
+    event: AlertEvent
+    stream_table: str
+    at: datetime
+    facts: Mapping[str, str | int | float | bool | None] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, object]:
+        """`event`, `st`, `at`, and the facts beside them."""
+        return {"event": self.event.value, "st": self.stream_table, "at": self.at.isoformat(), **self.facts}

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from datetime import datetime
 
-from penstock.catalog.model import Counters, Dependency, KnownTable, Lease, RefreshRecord, StreamTableMeta
+from penstock.catalog.model import Alert, Counters, Dependency, KnownTable, Lease, RefreshRecord, StreamTableMeta
 from penstock.names import TableName
 
 
@@ -90,3 +91,15 @@ class CatalogReader(ABC):
     @abstractmethod
     def dag_version(self) -> int:
         """A number that grows with every create, alter and drop: unequal means the graph must be read again."""
+
+    @abstractmethod
+    def recent_alerts(self, name: TableName | None = None, max_rows: int = 100) -> list[Alert]:
+        """The newest alerts first, of one stream table or of all."""
+
+    @abstractmethod
+    def paused(self) -> bool:
+        """True while no scheduler of this catalog may start a refresh."""
+
+    @abstractmethod
+    def now(self) -> datetime:
+        """The clock that leases go by: one for all processes that share the catalog."""

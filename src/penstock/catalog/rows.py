@@ -12,6 +12,8 @@ from typing import Any
 
 from penstock.catalog.model import (
     Action,
+    Alert,
+    AlertEvent,
     Counters,
     Dependency,
     KnownKind,
@@ -258,4 +260,21 @@ def read_known_table(row: Row) -> KnownTable:
         path=row["path"],
         text=row["create_text"],
         provider=row["provider"],
+    )
+
+
+def write_alert(alert: Alert) -> dict[str, Any]:
+    """An alert as column → value."""
+    return {
+        "at": moment(alert.at),
+        "event": alert.event.value,
+        "stream_table": alert.stream_table,
+        "facts": json_text(dict(alert.facts)),
+    }
+
+
+def read_alert(row: Row) -> Alert:
+    """An alert from its row."""
+    return Alert(
+        AlertEvent(row["event"]), row["stream_table"], datetime.fromisoformat(row["at"]), json.loads(row["facts"])
     )

@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -24,6 +24,7 @@ from penstock.catalog.model import (
     UNSET,
     Action,
     Advance,
+    Alert,
     Counters,
     Dependency,
     KnownKind,
@@ -278,6 +279,21 @@ class SqliteCatalog(CatalogWriter):
     def dag_version(self) -> int:
         with self._read() as db:
             return int(db.execute("SELECT number FROM meta WHERE key = 'dag_version'").fetchone()["number"])
+
+    def recent_alerts(self, name: TableName | None = None, max_rows: int = 100) -> list[Alert]:
+        where, values = ("", ()) if name is None else ("WHERE stream_table = ?", (str(name),))
+        with self._read() as db:
+            found = db.execute(
+                f"SELECT * FROM alerts {where} ORDER BY sequence DESC LIMIT ?", (*values, max_rows)
+            ).fetchall()
+        return self._as(rows.read_alert, found)
+
+    def paused(self) -> bool:
+        with self._read() as db:
+            return bool(db.execute("SELECT number FROM meta WHERE key = 'paused'").fetchone()["number"])
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
 
     # Definitions
 
@@ -580,6 +596,20 @@ class SqliteCatalog(CatalogWriter):
 
     def _lease_name(self, db: sqlite3.Connection, stream_table_id: int) -> str:
         return "the scheduler" if stream_table_id == SCHEDULER else str(self._get(db, stream_table_id).name)
+
+    # The scheduler
+
+    def record_alert(self, alert: Alert) -> None:
+        with self._write() as db:
+            _insert(db, "alerts", {**rows.write_alert(alert), "sequence": _next(db, "last_alert")})
+
+    def prune_alerts(self, keep: timedelta, *, now: datetime) -> int:
+        with self._write() as db:
+            return db.execute("DELETE FROM alerts WHERE at < ?", (rows.moment(now - keep),)).rowcount
+
+    def set_paused(self, paused: bool) -> None:
+        with self._write() as db:
+            db.execute("UPDATE meta SET number = ? WHERE key = 'paused'", (int(paused),))
 
     # Plain tables, views and schemas
 

@@ -15,6 +15,7 @@ from penstock.catalog.model import (
     UNSET,
     Action,
     Advance,
+    Alert,
     Dependency,
     KnownTable,
     Lease,
@@ -153,6 +154,20 @@ class CatalogWriter(CatalogReader):
     @abstractmethod
     def release_lease(self, lease: Lease) -> None:
         """Give the table free; does nothing if the lease was lost."""
+
+    # The scheduler
+
+    @abstractmethod
+    def record_alert(self, alert: Alert) -> None:
+        """Keep an alert, and pass it on to whoever listens at the database."""
+
+    @abstractmethod
+    def prune_alerts(self, keep: timedelta, *, now: datetime) -> int:
+        """Drop alerts older than `keep`; return how many."""
+
+    @abstractmethod
+    def set_paused(self, paused: bool) -> None:
+        """Stop every scheduler of this catalog from starting refreshes, or let them go on."""
 
     # Plain tables, views and schemas
 

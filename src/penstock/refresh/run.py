@@ -21,7 +21,17 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from penstock.catalog.model import Action, Advance, RefreshMode, RefreshRecord, RefreshStatus, Status, StreamTableMeta
+from penstock.catalog.model import (
+    Action,
+    Advance,
+    Alert,
+    AlertEvent,
+    RefreshMode,
+    RefreshRecord,
+    RefreshStatus,
+    Status,
+    StreamTableMeta,
+)
 from penstock.catalog.owner import current_owner
 from penstock.catalog.writer import CatalogWriter
 from penstock.compile.plan import Plan
@@ -107,6 +117,7 @@ class Refresher:
         view_hash: Callable[[str], str],
         now: Callable[[], datetime],
         sleep: Callable[[float], None],
+        tell: Callable[[Alert], None],
     ) -> None:
         self._catalog = catalog
         self._settings = settings
@@ -116,6 +127,7 @@ class Refresher:
         self._view_hash = view_hash
         self._now = now
         self._sleep = sleep
+        self._tell = tell
 
     def refresh(
         self, meta: StreamTableMeta, pins: Pins, report: Report | None = None, looked: bool = False
@@ -330,6 +342,9 @@ class Refresher:
             if report is not None:
                 report(Progress(str(meta.name), stage, f"{decision.action.value.lower()}: {stage}", done, 3))
 
+        if decision.action is Action.REINITIALIZE:
+            facts = {"reason": decision.reason_code, "change": decision.reason}
+            self._tell(Alert(AlertEvent.REINITIALIZE_NEEDED, str(meta.name), self._now(), facts))
         tell("compute", 0)
         computed = compute(work, decision, attempt.timed, tell)
         if computed.redefined is not None:
@@ -413,6 +428,11 @@ class Refresher:
         version: int | None = None,
     ) -> RefreshResult:
         shown = version if version is not None else pin.record_version
+        mode = (
+            RefreshMode.INCREMENTAL
+            if plan.incremental and attempt.meta.refresh_mode is not RefreshMode.FULL
+            else RefreshMode.FULL
+        )
         with attempt.timed("record"):
             self._catalog.update_after_refresh(
                 held.lease,
@@ -421,12 +441,13 @@ class Refresher:
                 after=situation.after,
                 table_version=shown if shown is not None else pin.version,
                 now=self._now(),
-                effective_mode=RefreshMode.INCREMENTAL
-                if plan.incremental and attempt.meta.refresh_mode is not RefreshMode.FULL
-                else RefreshMode.FULL,
+                effective_mode=mode,
                 reason_code=decision.reason_code,
                 reason=decision.reason,
             )
+        if attempt.meta.effective_mode not in {None, mode}:
+            facts = {"was": attempt.meta.effective_mode, "is": mode.value, "reason": _reason(decision)}
+            self._tell(Alert(AlertEvent.MODE_CHANGED, str(attempt.meta.name), self._now(), facts))
         # Commits since our record that moved no data may have laid the files out better.
         seen = version if version is not None else pin.version
         result = self._result(attempt, decision, situation.after, seen, computed)
@@ -531,10 +552,14 @@ class Refresher:
             error.text,
             extra={"stream_table": str(meta.name), "refresh_id": attempt.refresh_id, "event": "refresh_failed"},
         )
-        if error.retry in {Retry.NEVER, Retry.BUG}:
-            self._catalog.update_status(meta.id, Status.ERROR, now=now)
-        elif count >= self._settings.max_consecutive_errors:
-            self._catalog.update_status(meta.id, Status.SUSPENDED, now=now)
+        facts = {"condition": error.condition, "error": error.text, "retry": error.retry.value, "errors": count}
+        self._tell(Alert(AlertEvent.REFRESH_FAILED, str(meta.name), now, facts))
+        stopped = _stopped_by(error, count >= self._settings.max_consecutive_errors)
+        if stopped is not None:
+            self._catalog.update_status(meta.id, stopped, now=now)
+            if meta.status is not stopped:
+                facts = {"status": stopped.value, "errors": count, "last_error": error.text}
+                self._tell(Alert(AlertEvent.AUTO_SUSPENDED, str(meta.name), now, facts))
         self._catalog.finish_refresh(
             RefreshRecord(
                 refresh_id=attempt.refresh_id,
@@ -550,6 +575,13 @@ class Refresher:
                 owner=current_owner(),
             )
         )
+
+
+def _stopped_by(error: PenstockError, too_many: bool) -> Status | None:
+    """The status that keeps the scheduler from trying again; None if it may."""
+    if error.retry is Retry.NEVER:
+        return Status.ERROR
+    return Status.SUSPENDED if error.retry is Retry.BUG or too_many else None
 
 
 def _planned_anew(workspace: Workspace, definition: Definition, because: str) -> Plan:

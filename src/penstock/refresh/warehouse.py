@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from penstock.catalog.model import StreamTableMeta
+from penstock.catalog.model import Alert, StreamTableMeta
 from penstock.catalog.writer import CatalogWriter
 from penstock.engine.definition import Definition, text_hash
 from penstock.engine.pinned_query import folder
@@ -38,14 +38,20 @@ class Warehouse:
     settings: Settings
     now: Callable[[], datetime]
     sleep: Callable[[float], None]
+    tell: Callable[[Alert], None] = lambda _: None
+    """Passes an alert on to whoever is to know."""
     logs: Logs = field(default_factory=Logs)
     _workspaces: dict[str, tuple[str, Workspace]] = field(default_factory=dict)
     _making: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
         self.refresher = Refresher(
-            self.catalog, self.settings, self.workspace, self.logs, self.view_hash, self.now, self.sleep
+            self.catalog, self.settings, self.workspace, self.logs, self.view_hash, self.now, self.sleep, self._pass_on
         )
+
+    def _pass_on(self, alert: Alert) -> None:
+        # Looked up for every alert: who listens may change while the warehouse is open.
+        self.tell(alert)
 
     def storage_path(self, name: TableName, stream_table_id: str) -> str:
         """The folder of a new stream table's storage."""

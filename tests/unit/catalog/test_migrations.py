@@ -37,6 +37,7 @@ def test_an_empty_file_gets_every_table(path: Path) -> None:
         "counters",
         "leases",
         "known_tables",
+        "alerts",
     }
     assert version(path) == LATEST
 

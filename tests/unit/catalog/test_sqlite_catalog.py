@@ -14,6 +14,8 @@ import pytest
 from penstock.catalog import (
     Action,
     Advance,
+    Alert,
+    AlertEvent,
     Dependency,
     KnownKind,
     KnownTable,
@@ -476,6 +478,29 @@ def test_forgetting_a_table_or_a_whole_schema(catalog: SqliteCatalog) -> None:
     assert [known.name for known in catalog.known_tables()] == ["s", "s.b", "s.x.c"]
     catalog.forget_schema("s")
     assert [known.name for known in catalog.known_tables()] == ["s.x.c"]
+
+
+def test_alerts_are_kept_with_their_facts_newest_first_until_they_are_pruned(
+    catalog: SqliteCatalog, now: datetime
+) -> None:
+    old = Alert(AlertEvent.REFRESH_FAILED, "default.a", now - timedelta(days=2), {"error": 'said "no"', "count": 1})
+    new = Alert(AlertEvent.LAG_EXCEEDED, "default.b", now, {"lag_seconds": 12.5, "target": None})
+    for alert in (old, new):
+        catalog.record_alert(alert)
+    assert catalog.recent_alerts() == [new, old]
+    assert catalog.recent_alerts(max_rows=1) == [new]
+    assert catalog.recent_alerts(TableName.parse("a")) == [old]
+    assert catalog.prune_alerts(timedelta(days=1), now=now) == 1
+    assert catalog.recent_alerts() == [new]
+
+
+def test_every_process_sees_that_the_catalog_is_paused(catalog: SqliteCatalog, path: Path) -> None:
+    assert not catalog.paused()
+    catalog.set_paused(True)
+    with SqliteCatalog(path) as other:
+        assert other.paused()
+        other.set_paused(False)
+    assert not catalog.paused()
 
 
 def test_a_table_without_name_cannot_be_built() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, Protocol
 
-from penstock.catalog.migrations import v0001_initial, v0002_rows_at_rest, v0003_effort
+from penstock.catalog.migrations import v0001_initial, v0002_rows_at_rest, v0003_effort, v0004_alerts
 
 
 class Connection(Protocol):
@@ -22,5 +22,6 @@ MIGRATIONS: Final[tuple[Callable[[Connection], None], ...]] = (
     v0001_initial.up,
     v0002_rows_at_rest.up,
     v0003_effort.up,
+    v0004_alerts.up,
 )
 LATEST: Final = len(MIGRATIONS)
