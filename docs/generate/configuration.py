@@ -9,18 +9,22 @@ PAGE = "reference/configuration.md"
 
 _TUNING = {
     "enabled": "Turn it off while you repair sources: ticks do nothing, `refresh` by hand still works.",
-    "scheduler_interval_ms": "Read by the scheduler that runs for ever, which is not there yet.",
+    "scheduler_interval_ms": "The scheduler looks sooner where a target lag asks for it.",
     "min_target_lag_seconds": "Lower it only if refreshes take well under half of the lag you want.",
     "max_consecutive_errors": "Errors that go away by waiting (another writer, a busy table) do not count.",
-    "log_level": "Not used yet: this version logs nothing of its own. Spark's log has `PENSTOCK_SPARK_LOG`.",
+    "log_level": "Of Penstock's own loggers, `penstock.*`. Spark's log has `PENSTOCK_SPARK_LOG`.",
     "max_concurrent_refreshes": "In one tick or refresh; each starts when its upstreams are done. 1 means one by one.",
-    "history_keep_days": "Pruning comes with the scheduler that runs for ever; until then history is kept whole.",
+    "history_keep_days": "Older lines, and alerts, are dropped when a warehouse is opened, and once an hour by a running scheduler.",
     "lease_seconds": "Shorter means a crashed worker on another host is replaced sooner; a live one renews it in time.",
     "driver_memory": "Small deltas are committed from the driver's memory. Has no effect on a session you pass in.",
     "shuffle_partitions": "About the number of cores; more slows small refreshes. A session you pass in keeps its own.",
     "apply": "Leave it at auto. `spark` is slower for small deltas, `delta-rs` holds the whole delta in driver memory.",
     "delta_rs_max_rows": "It counts the change rows of the sources. Raise it together with `driver_memory`.",
     "probe_percent": "0 never tries: AUTO then goes by what it has seen, and by its prior for the rest.",
+    "backoff_seconds": "A quarter more or less by chance, so that tables that failed together do not return together.",
+    "backoff_max_seconds": "How soon things go on after a long outage depends on it.",
+    "drain_seconds": "What is cut off is done again by the next scheduler; nothing is lost either way.",
+    "fuse_factor": "100 catches a mistaken mass update of a table that usually changes a little.",
     "deletion_vector_bytes": "With them Spark applies even small changes; see [Layout](../concepts/layout.md).",
 }
 
@@ -38,7 +42,7 @@ def text() -> str:
         f"A setting has a default. `{FILE_NAME}` in the warehouse folder overrides it, an environment variable "
         f"`{PREFIX}<NAME>` overrides the file, and `penstock.open(path, settings={{…}})` overrides both. An unknown "
         f"name, "
-        "a wrong type or a value out of range is refused, wherever it comes from. Settings are read once, at `open`.",
+        "a wrong type or a value out of range is refused, wherever it comes from. Settings are read at `open`, and again by `reload()` or when `penstock run` gets SIGHUP.",
         f"`penstock init` writes a `{FILE_NAME}` with every setting commented out.",
         table(["Setting", "Type", "Default", "Allowed", "Environment"], rows),
     ]

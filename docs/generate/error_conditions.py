@@ -13,7 +13,7 @@ _RETRY = {
     Retry.NEVER: "Trying again gives the same error. The stream table becomes ERROR until somebody mends the cause.",
     Retry.REINITIALIZE: "The stored rows cannot be built upon. The same refresh, or the next, rebuilds them.",
     Retry.BACKOFF: "It may be gone in a moment. Does not count towards suspension.",
-    Retry.BUG: "It should not happen. The stream table becomes ERROR; please report it.",
+    Retry.BUG: "It should not happen. The stream table is suspended at once; please report it.",
 }
 
 

@@ -53,6 +53,7 @@ _SECTIONS = {
     "SQL": ["sql"],
     "Definitions": ["create_stream_table", "alter_stream_table", "drop_stream_table"],
     "Refreshing": ["refresh", "tick"],
+    "Scheduling": ["run", "scheduler", "pause", "resume", "reload"],
     "Reading": ["table", "read_together", "explain", "audit"],
     "Looking": ["status", "history", "graph", "info"],
     "Care": ["advise", "optimize", "repair", "close"],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
 from pathlib import Path
@@ -20,6 +20,7 @@ from penstock.engine.python_query import named_query
 from penstock.engine.result_settings import result_settings
 from penstock.engine.session import check_session, start_session
 from penstock.engine.storage import Storage
+from penstock.engine.threads import spark_threads
 from penstock.errors import QueryInvalid, StreamTableNotFound, TableExists, WarehouseUnusable
 from penstock.graph.lag import format_lag, parse_target_lag
 from penstock.lang import (
@@ -41,19 +42,24 @@ from penstock.monitor.picture import GraphPicture, picture
 from penstock.monitor.status import StatusRow, status
 from penstock.names import Frontier, TableName
 from penstock.refresh.advise import LayoutAdvice, advise
-from penstock.refresh.alter import alter, redefine, restore_definition, show_definition, status_of
+from penstock.refresh.alter import alter, redefine, restore_definition, status_of
 from penstock.refresh.audit import AuditReport, audit
 from penstock.refresh.create import make, mode_of, propose
 from penstock.refresh.drop import drop
 from penstock.refresh.explain import Explanation, explain_query, explain_table
 from penstock.refresh.fresh import fresh_rows
-from penstock.refresh.optimize import OptimizeResult, keep_vectors, optimize
+from penstock.refresh.optimize import OptimizeResult, optimize
 from penstock.refresh.read_together import rows_together
 from penstock.refresh.repair import RepairReport, repair
 from penstock.refresh.result import RefreshResult, Report
 from penstock.refresh.together import refresh_together
 from penstock.refresh.warehouse import Warehouse
-from penstock.schedule.tick import due
+from penstock.schedule.clock import SystemClock
+from penstock.schedule.due import due
+from penstock.schedule.running import Running
+from penstock.schedule.scheduler import Scheduler
+from penstock.schedule.steady_clock import SteadyClock
+from penstock.schedule.workshop import WarehouseWorkshop
 from penstock.settings import Settings
 
 if TYPE_CHECKING:
@@ -122,7 +128,8 @@ class StreamTables:
             root.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise WarehouseUnusable(path=root, why=error.strerror or error, fix="Choose another folder.") from error
-        held = settings if isinstance(settings, Settings) else Settings.load(root, **dict(settings or {}))
+        self._given = _given(settings)
+        held = Settings.load(root, **self._given)
         logging.getLogger("penstock").setLevel(held.log_level.upper())
         if catalog is not None and "://" in catalog:
             raise WarehouseUnusable(
@@ -376,6 +383,39 @@ class StreamTables:
         moment = now or self._warehouse.now()
         return self._refresh(due(self._warehouse.catalog, moment, self._minimum_lag), None, isolate=True, now=moment)
 
+    def run(self) -> Running:
+        """Keep every stream table within its target lag, in the background, until `stop` of what is returned.
+
+        Of several processes on one catalog exactly one acts; the others stand by and take over when it is gone.
+        """
+        return Running(self.scheduler())
+
+    def scheduler(self) -> Scheduler:
+        """The scheduler that `run` runs, for whoever has a thread for it already."""
+        warehouse = self._warehouse
+        stamps = [meta.data_timestamp for meta in warehouse.catalog.get_all() if meta.data_timestamp is not None]
+        return Scheduler(
+            WarehouseWorkshop(warehouse),
+            warehouse.catalog,
+            lambda: warehouse.settings,
+            SteadyClock(SystemClock(), max(stamps, default=None)),
+            spark_threads(warehouse.spark),
+        )
+
+    def pause(self) -> None:
+        """Keep all schedulers of this catalog from starting refreshes; what runs ends; by hand all works."""
+        self._warehouse.catalog.set_paused(True)
+
+    def resume(self) -> None:
+        """Let the schedulers go on after `pause`."""
+        self._warehouse.catalog.set_paused(False)
+
+    def reload(self) -> Settings:
+        """Read the settings again from file and environment; they hold from the next refresh on."""
+        self._warehouse.set_settings(Settings.load(self.path, **self._given))
+        logging.getLogger("penstock").setLevel(self.settings.log_level.upper())
+        return self.settings
+
     def _refresh(
         self,
         targets: list[StreamTableMeta],
@@ -384,13 +424,7 @@ class StreamTables:
         now: datetime | None = None,
     ) -> list[RefreshResult]:
         warehouse = self._warehouse
-        results = refresh_together(warehouse, targets, now or warehouse.now(), progress, isolate)
-        for result in results:
-            if result.action == "REINITIALIZE":
-                show_definition(warehouse, self._find(result.name))
-            if result.action in {"FULL", "REINITIALIZE"}:
-                keep_vectors(warehouse, self._find(result.name))
-        return results
+        return refresh_together(warehouse, targets, now or warehouse.now(), progress, isolate)
 
     # -- layout
 
@@ -499,6 +533,11 @@ class StreamTables:
         close = get_close_matches(str(table), names, n=1)
         nearest = f"Did you mean {close[0]}?" if close else "See them all with: SHOW STREAM TABLES"
         raise StreamTableNotFound(name=str(table), nearest=nearest)
+
+
+def _given(settings: Settings | Mapping[str, Any] | None) -> dict[str, Any]:
+    """What the caller asked for, which wins over file and environment."""
+    return asdict(settings) if isinstance(settings, Settings) else dict(settings or {})
 
 
 def _info(meta: StreamTableMeta, created: bool, refresh: RefreshResult | None) -> StreamTableInfo:

@@ -21,6 +21,8 @@
     │   ├── TableBusy             another worker is refreshing it now                   BACKOFF
     │   ├── StorageMissing        the stream table's own Delta table is gone            REINITIALIZE
     │   └── StateDamaged          stored rows contradict the delta (weight below zero)  REINITIALIZE
+    ├── EngineUnavailable         Spark was stopped, lost an executor, or is gone        BACKOFF
+    ├── FuseBlown                 far more changed than usual; a person should look       NEVER
     ├── CatalogError              the catalog database failed                           BACKOFF
     └── InternalError             a bug in Penstock                                     BUG
 
@@ -332,6 +334,23 @@ class StateDamaged(StorageError):
     retry = Retry.REINITIALIZE
     message = "the stored rows of {name} contradict the changes: {why}"
     hint = "Somebody else may have written to its storage. The next refresh rebuilds it."
+
+
+class FuseBlown(PenstockError):
+    """So much changed at once that a person should look before it is applied."""
+
+    condition = "FUSE_BLOWN"
+    message = "{name} has {pending} changed rows before it; its largest refresh lately had {usual} (fuse: {factor}×)"
+    hint = "The stored rows stay. If the changes are wanted, refresh {name} by hand, then ALTER STREAM TABLE … RESUME."
+
+
+class EngineUnavailable(PenstockError):
+    """Spark was stopped, cancelled the job, lost an executor, or its process is gone."""
+
+    condition = "ENGINE_UNAVAILABLE"
+    retry = Retry.BACKOFF
+    message = "Spark could not go on with {name}: {why}"
+    hint = "The stored rows stay as they were. If Spark is gone, open the warehouse again; else refresh again."
 
 
 class CatalogError(PenstockError):

@@ -135,6 +135,22 @@ class Settings:
         "Share of refresh time that mode AUTO may spend on trying the mode that it holds for the slower one.",
     )
 
+    backoff_seconds: int = _setting(
+        2,
+        _Range(1, 3600),
+        "Seconds until a stream table is tried again after an error that may pass; doubles each time.",
+    )
+    backoff_max_seconds: int = _setting(300, _Range(1, 86_400), "Longest such wait.")
+    drain_seconds: int = _setting(
+        30, _Range(0, 86_400), "Seconds that running refreshes are given to end when the scheduler is told to stop."
+    )
+    fuse_factor: int = _setting(
+        0,
+        _Range(0, 1_000_000),
+        "A scheduled refresh with more than this many times the changes of the largest one lately (and over 100,000 "
+        "rows) is not carried out: the stream table is suspended for a person to look at. 0 is never.",
+    )
+
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
             _check(field, getattr(self, field.name))

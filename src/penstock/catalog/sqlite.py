@@ -599,6 +599,10 @@ class SqliteCatalog(CatalogWriter):
 
     # The scheduler
 
+    def release_all(self, holder: str) -> int:
+        with self._write() as db:
+            return db.execute("UPDATE leases SET holder = NULL WHERE holder = ?", (holder,)).rowcount
+
     def record_alert(self, alert: Alert) -> None:
         with self._write() as db:
             _insert(db, "alerts", {**rows.write_alert(alert), "sequence": _next(db, "last_alert")})

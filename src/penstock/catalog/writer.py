@@ -158,6 +158,10 @@ class CatalogWriter(CatalogReader):
     # The scheduler
 
     @abstractmethod
+    def release_all(self, holder: str) -> int:
+        """Free every table that a process holds which has lost its leadership; return how many."""
+
+    @abstractmethod
     def record_alert(self, alert: Alert) -> None:
         """Keep an alert, and pass it on to whoever listens at the database."""
 

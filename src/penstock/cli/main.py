@@ -19,8 +19,11 @@ from penstock.cli import (
     info,
     init,
     optimize,
+    pause,
     refresh,
     repair,
+    resume,
+    run,
     sql,
     status,
     tick,
@@ -44,7 +47,10 @@ app.command("create")(create.create)
 app.command("alter")(alter.alter)
 app.command("drop")(drop.drop)
 app.command("refresh")(refresh.refresh)
+app.command("run")(run.run)
 app.command("tick")(tick.tick)
+app.command("pause")(pause.pause)
+app.command("resume")(resume.resume)
 app.command("optimize")(optimize.optimize)
 app.command("repair")(repair.repair)
 app.command("status")(status.status)

@@ -19,6 +19,7 @@ from typing import Any
 # Imported for its effect: from here on, Delta's commit conflicts reach Python as typed exceptions.
 import delta.exceptions  # noqa: F401
 import pyspark
+from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
@@ -48,9 +49,9 @@ def start_session(
     """
     warehouse = warehouse.absolute()
     if (running := SparkSession.getActiveSession() or SparkSession._instantiatedSession) is not None:
-        if _is_alive(running) and running.conf.get(_OWNER, None) == str(warehouse):
+        if is_alive(running) and running.conf.get(_OWNER, None) == str(warehouse):
             return running
-        if _is_alive(running):
+        if is_alive(running):
             raise SessionMisconfigured(
                 what=f"another Spark session is running in this process, not one for {warehouse}",
                 fix="Pass it in with penstock.open(…, spark=spark), or stop it first.",
@@ -119,7 +120,7 @@ def check_session(spark: SparkSession) -> None:
             what="it is a Spark Connect session",
             fix="Pass a classic session, made without .remote(…) and with spark.api.mode=classic.",
         )
-    if not _is_alive(spark):
+    if not is_alive(spark):
         raise SessionMisconfigured(what="it has been stopped", fix="Pass a running session.")
     if spark.version.split(".")[:2] != SPARK_VERSION.split("."):
         raise SessionMisconfigured(
@@ -141,9 +142,13 @@ def check_session(spark: SparkSession) -> None:
             )
 
 
-def _is_alive(spark: SparkSession) -> bool:
+def is_alive(spark: SparkSession) -> bool:
+    """False if the session was stopped, or its JVM is gone."""
     context = spark.sparkContext
-    return context._jsc is not None and not context._jsc.sc().isStopped()
+    try:
+        return context._jsc is not None and not context._jsc.sc().isStopped()
+    except (Py4JError, OSError):
+        return False
 
 
 def _can_load(spark: SparkSession, name: str) -> bool:

@@ -23,7 +23,7 @@ from penstock.engine.running import data_errors
 from penstock.refresh.compute import compute
 from penstock.refresh.run import Attempt
 from penstock.refresh.survey import Pins
-from penstock.refresh.together import Scene
+from penstock.refresh.together import scene_of
 from penstock.refresh.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class _Fresh:
 def fresh_rows(warehouse: Warehouse, metas: Iterable[StreamTableMeta]) -> list[DataFrame]:
     """The rows of stream tables as of one moment, which is now."""
     wanted = [meta.table_id for meta in metas]
-    scene = Scene.of(warehouse.catalog, warehouse.logs, wanted)
+    scene = scene_of(warehouse.catalog, warehouse.logs, wanted)
     stamp = warehouse.now()
     found: dict[str, _Fresh] = {}
     for key in scene.order:

@@ -45,6 +45,7 @@ from penstock.engine.workspace import Logs, Workspace
 from penstock.errors import (
     CommitConflict,
     FrontierLost,
+    FuseBlown,
     InternalError,
     PenstockError,
     QueryInvalid,
@@ -56,6 +57,7 @@ from penstock.names import Frontier, Interval, SourceVersion
 from penstock.refresh.compute import Computed, Work, compute
 from penstock.refresh.decide import Decision, Facts, decide
 from penstock.refresh.define import check_graph, dependencies_of
+from penstock.refresh.fuse import check_fuse
 from penstock.refresh.lease import HeldLease, hold
 from penstock.refresh.result import Progress, RefreshResult, Report
 from penstock.refresh.survey import Pins, Situation, survey
@@ -120,7 +122,7 @@ class Refresher:
         tell: Callable[[Alert], None],
     ) -> None:
         self._catalog = catalog
-        self._settings = settings
+        self.settings = settings
         self._workspace = workspace
         self._logs = logs
         self._handles = Handles()
@@ -130,11 +132,18 @@ class Refresher:
         self._tell = tell
 
     def refresh(
-        self, meta: StreamTableMeta, pins: Pins, report: Report | None = None, looked: bool = False
+        self,
+        meta: StreamTableMeta,
+        pins: Pins,
+        report: Report | None = None,
+        looked: bool = False,
+        patience: timedelta = PATIENCE,
+        fused: bool = False,
     ) -> RefreshResult:
         """Bring one stream table to the pins. Its upstream stream tables must be there already.
 
-        `looked` says that `look` has just found something to do.
+        `looked` says that `look` has just found something to do. `patience` is for another worker on the same table.
+        With `fused`, `FuseBlown` if far more changed than ever lately.
         """
         attempt = Attempt(meta)
         quiet = None if looked else self.look(meta, pins)
@@ -144,13 +153,13 @@ class Refresher:
         with hold(
             self._catalog,
             meta.id,
-            timedelta(seconds=self._settings.lease_seconds),
+            timedelta(seconds=self.settings.lease_seconds),
             self._now,
             self._sleep,
-            PATIENCE,
+            patience,
         ) as held:
             attempt.meta = self._catalog.get_by_id(meta.id)
-            return self._guarded(attempt, pins, held, report)
+            return self._guarded(attempt, pins, held, report, fused)
 
     def look(self, meta: StreamTableMeta, pins: Pins) -> Quiet | None:
         """Whether nothing happened up to the pins, as the logs tell; no lease, no Spark job, nothing is written.
@@ -197,7 +206,9 @@ class Refresher:
             if each.attempt.meta.id in moved
         }
 
-    def _guarded(self, attempt: Attempt, pins: Pins, held: HeldLease, report: Report | None) -> RefreshResult:
+    def _guarded(
+        self, attempt: Attempt, pins: Pins, held: HeldLease, report: Report | None, fused: bool
+    ) -> RefreshResult:
         meta = attempt.meta
         self._catalog.start_refresh(
             RefreshRecord(
@@ -215,7 +226,7 @@ class Refresher:
         rebuild: tuple[str, str] | None = None
         for last_try in (False, True):
             try:
-                return self._attempt(attempt, pins, held, report, rebuild)
+                return self._attempt(attempt, pins, held, report, rebuild, fused)
             except (FrontierLost, StateDamaged, SourceChanged) as lost:
                 if last_try:
                     self._failed(attempt, pins, lost)
@@ -265,7 +276,7 @@ class Refresher:
         choice = None
         if meta.refresh_mode is RefreshMode.AUTO and rebuild is None and situation.before is not None:
             stored = workspace.logs.at(storage.path).snapshot(pin.version)
-            choice = weigh(self._catalog, self._settings, meta, plan, situation.change_sets, stored)
+            choice = weigh(self._catalog, self.settings, meta, plan, situation.change_sets, stored)
         decision = decide(
             Facts(
                 mode=meta.refresh_mode,
@@ -293,7 +304,7 @@ class Refresher:
             change_sets=situation.change_sets,
             paths=situation.paths,
             has_consumers=bool(self._catalog.consumers_of(meta.table_id)),
-            settings=self._settings,
+            settings=self.settings,
         )
         return work, decision, situation
 
@@ -319,10 +330,19 @@ class Refresher:
         )
 
     def _attempt(
-        self, attempt: Attempt, pins: Pins, held: HeldLease, report: Report | None, rebuild: tuple[str, str] | None
+        self,
+        attempt: Attempt,
+        pins: Pins,
+        held: HeldLease,
+        report: Report | None,
+        rebuild: tuple[str, str] | None,
+        fused: bool,
     ) -> RefreshResult:
         with ExitStack() as until:
-            return self._carried_out(attempt, *self._prepared(attempt, pins, rebuild, until), held, report)
+            work, decision, situation = self._prepared(attempt, pins, rebuild, until)
+            if fused:
+                check_fuse(self._catalog, self.settings, attempt.meta, situation)
+            return self._carried_out(attempt, work, decision, situation, held, report)
 
     def _carried_out(
         self,
@@ -554,7 +574,7 @@ class Refresher:
         )
         facts = {"condition": error.condition, "error": error.text, "retry": error.retry.value, "errors": count}
         self._tell(Alert(AlertEvent.REFRESH_FAILED, str(meta.name), now, facts))
-        stopped = _stopped_by(error, count >= self._settings.max_consecutive_errors)
+        stopped = _stopped_by(error, count >= self.settings.max_consecutive_errors)
         if stopped is not None:
             self._catalog.update_status(meta.id, stopped, now=now)
             if meta.status is not stopped:
@@ -579,9 +599,9 @@ class Refresher:
 
 def _stopped_by(error: PenstockError, too_many: bool) -> Status | None:
     """The status that keeps the scheduler from trying again; None if it may."""
-    if error.retry is Retry.NEVER:
-        return Status.ERROR
-    return Status.SUSPENDED if error.retry is Retry.BUG or too_many else None
+    if isinstance(error, FuseBlown) or error.retry is Retry.BUG or too_many:
+        return Status.SUSPENDED
+    return Status.ERROR if error.retry is Retry.NEVER else None
 
 
 def _planned_anew(workspace: Workspace, definition: Definition, because: str) -> Plan:

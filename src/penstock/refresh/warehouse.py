@@ -49,6 +49,10 @@ class Warehouse:
             self.catalog, self.settings, self.workspace, self.logs, self.view_hash, self.now, self.sleep, self._pass_on
         )
 
+    def set_settings(self, settings: Settings) -> None:
+        """Go by other settings from now on; refreshes that run end under the old ones."""
+        self.settings = self.refresher.settings = settings
+
     def _pass_on(self, alert: Alert) -> None:
         # Looked up for every alert: who listens may change while the warehouse is open.
         self.tell(alert)

@@ -1,0 +1,145 @@
+"""One pass over a part of the graph, at one version vector. Pure: it says what to do next, and is told how it went.
+
+    base tables     pinned once, before anything runs
+    a stream table  runs when everything upstream of it has arrived, over the storage versions that show the vector
+    blocked         an upstream is suspended, failed or resting: its consumers stay where they are, never half way
+
+So all paths to a base table agree on its version, whoever else is at work and however long a single table takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from penstock.catalog.model import Status, StreamTableMeta
+from penstock.graph.dag import StreamGraph
+from penstock.names import Frontier
+from penstock.refresh.result import RefreshResult
+from penstock.refresh.survey import Pins
+
+
+@dataclass(frozen=True)
+class Scene:
+    """The stream tables that take part, in the order of their refreshes, and the versions of all base tables."""
+
+    tables: Mapping[str, StreamTableMeta]
+    """The stream tables that take part, by Delta table id."""
+    graph: StreamGraph
+    order: tuple[str, ...]
+    versions: Mapping[str, int]
+    """Base table → its newest version. One that is missing is left out: whoever reads it says so, with its name."""
+
+    def upstreams(self, key: str) -> list[str]:
+        """The stream tables that one reads, directly or not, in the order of their refreshes."""
+        reached = self.graph.upstream(key)
+        return [each for each in self.order if each in reached] if reached & self.tables.keys() else []
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """How far one stream table came."""
+
+    result: RefreshResult | None = None
+    blocked: bool = False
+    version: int | None = None
+    """The storage version that its consumers read."""
+    bases: Mapping[str, int] | None = None
+    """Base table → the version that is shown, through whatever lies between; None if another worker went elsewhere."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """Refresh it to these pins."""
+
+    pins: Pins
+
+
+@dataclass(frozen=True)
+class Skip:
+    """Leave it where it is, and say why."""
+
+    code: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Rest:
+    """Leave it where it is; why is known already."""
+
+
+Move = Run | Skip | Rest
+
+
+@dataclass
+class Tour:
+    """The stream tables of a scene on their way to its version vector."""
+
+    scene: Scene
+    wanted: frozenset[str]
+    """What was asked for; everything else takes part because it is upstream of that."""
+    stamp: datetime
+    resting: frozenset[str] = frozenset()
+    """Stream tables that are not tried now, because they have just failed."""
+    arrived: dict[str, Arrival] = field(default_factory=dict)
+    looked: set[str] = field(default_factory=set)
+    """Tables that were found not to be quiet."""
+
+    def left(self) -> list[str]:
+        """What has not arrived yet, upstreams first."""
+        return [key for key in self.scene.order if key not in self.arrived]
+
+    def ready(self) -> list[str]:
+        """Of that, what waits for nobody."""
+        return [key for key in self.left() if all(each in self.arrived for each in self._direct(key))]
+
+    def move(self, key: str) -> Move:
+        """What to do with a table whose upstreams have all arrived."""
+        held_up = [each for each in self.scene.upstreams(key) if self.arrived[each].blocked]
+        if held_up:
+            names = sorted(str(self.scene.tables[each].name) for each in held_up)
+            return Skip("UPSTREAM_BLOCKED", f"waiting for {', '.join(names)}")
+        if not self.may_run(key):
+            return Rest()
+        pins = self.pins(key, self.arrived)
+        if pins is None:
+            why = "its upstreams show different versions of one table; another worker is ahead of this refresh"
+            return Skip("INCONSISTENT_PINS", why)
+        return Run(pins)
+
+    def may_run(self, key: str) -> bool:
+        """False if the table waits for a person, or for its time to try again."""
+        if key in self.resting:
+            return False
+        return key in self.wanted or self.scene.tables[key].status not in {Status.SUSPENDED, Status.ERROR}
+
+    def pins(self, key: str, arrived: Mapping[str, Arrival]) -> Pins | None:
+        """What a table is to be brought to; None if an upstream is not there, or two of them disagree on a base."""
+        upstreams = self._direct(key)
+        if any(each not in arrived for each in upstreams):
+            return None
+        bases = _agreed(arrived[each].bases for each in upstreams)
+        if bases is None:
+            return None
+        shown = {each: at for each in upstreams if (at := arrived[each].version) is not None}
+        return Pins({**self.scene.versions, **bases, **shown}, self.stamp, bases if upstreams else None)
+
+    def arrival(self, frontier: Frontier, version: int | None, result: RefreshResult | None = None) -> Arrival:
+        """A table that shows this frontier at this version of its storage."""
+        return Arrival(result, version=version, bases=frontier.base_versions(self.scene.tables))
+
+    def _direct(self, key: str) -> list[str]:
+        return [each for each in self.scene.graph.sources[key] if each in self.scene.tables]
+
+
+def _agreed(vectors: Iterable[Mapping[str, int] | None]) -> dict[str, int] | None:
+    """The base table versions that the upstreams show; None if one is not known, or two of them disagree."""
+    agreed: dict[str, int] = {}
+    for vector in vectors:
+        if vector is None:
+            return None
+        for source, version in vector.items():
+            if agreed.setdefault(source, version) != version:
+                return None
+    return agreed

@@ -1,0 +1,44 @@
+"""One look of the scheduler: what is due or was woken sets out on a tour, at one version vector for all of it."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import Any
+
+from penstock.errors import PenstockError
+from penstock.schedule.clock import Clock
+from penstock.schedule.dispatcher import Dispatcher
+from penstock.schedule.due import Picture
+from penstock.schedule.workshop import Workshop
+
+
+def begin_due(
+    dispatcher: Dispatcher,
+    workshop: Workshop,
+    picture: Picture,
+    clock: Clock,
+    alone: AbstractContextManager[Any],
+) -> None:
+    """Begin what the dispatcher plans. The dispatcher is touched only `alone`; logs are read without holding others up.
+
+    A tour that cannot be begun is an error; its tables rest a while.
+    """
+    with alone:
+        idle = dispatcher.quiet - dispatcher.claimed()
+    woken = workshop.woken(idle)
+    # Taken before the versions are pinned: whatever was committed by then is in them.
+    now = clock.now()
+    with alone:
+        plan = dispatcher.plan(picture, now, woken)
+    for key, skip in plan.skips.items():
+        workshop.skip(key, skip, now)
+    if not plan.wanted:
+        return
+    try:
+        tour = workshop.begin(plan.wanted, now, plan.resting)
+    except PenstockError:
+        with alone:
+            dispatcher.not_begun(plan.wanted, clock.now())
+        raise
+    with alone:
+        dispatcher.begun(tour)

@@ -1,0 +1,209 @@
+"""What to start next. Pure: it is told the time and how things went, and answers; it waits for nothing.
+
+    plan    the stream tables to begin a tour with: due or woken, nobody at work on them or on anything upstream of them
+    next    of everything that waits for nobody, what must be done soonest (data timestamp + lag), within the limits
+    ended   a table has arrived, or has failed and rests a while
+
+Several tours can be under way at once, each with a version vector of its own, never with a table in common: a table
+that takes long holds up its own consumers and nobody else. Tables that usually take long, measured by the tightest lag
+there is, may not take the last free worker, so quick tables need never queue behind slow ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from penstock.catalog.model import Action
+from penstock.errors import PenstockError
+from penstock.refresh.tour import Skip, Tour
+from penstock.schedule.backoff import Backoff
+from penstock.schedule.due import Picture
+
+HEAVY: Final = 4
+"""A table that takes more than the tightest lag divided by this is a slow one."""
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Task:
+    """One table of a tour that can be worked on now."""
+
+    tour: Tour
+    key: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the dispatcher wants to begin."""
+
+    wanted: frozenset[str] = frozenset()
+    resting: frozenset[str] = frozenset()
+    skips: Mapping[str, Skip] = field(default_factory=dict)
+
+
+@dataclass
+class _Rest:
+    failures: int
+    until: datetime
+
+
+class Dispatcher:
+    """Tours under way, tables at rest, and what is at work."""
+
+    def __init__(self, workers: int, backoff: Backoff) -> None:
+        self.workers = workers
+        self.backoff = backoff
+        self.quiet: set[str] = set()
+        """Tables to which nothing had happened when they were last looked at."""
+        self._tours: list[Tour] = []
+        self._running: list[Task] = []
+        self._rests: dict[str, _Rest] = {}
+        self._tried: dict[str, datetime] = {}
+        """Table → the newest stamp that was tried for it: a table that is blocked is not tried again for the same."""
+        self._skipped: dict[str, datetime] = {}
+        self._took: dict[str, timedelta] = {}
+        self._picture: Picture | None = None
+
+    # -- planning
+
+    def plan(self, picture: Picture, now: datetime, woken: Iterable[str] = ()) -> Plan:
+        """What to begin now. The caller begins it with `begun`."""
+        self._look_at(picture)
+        woken, claimed = frozenset(woken), self.claimed()
+        wanted: set[str] = set()
+        skips: dict[str, Skip] = {}
+        for meta in picture.scheduled():
+            key, stamp = meta.table_id, picture.due(meta, now)
+            if stamp is None and key not in woken:
+                continue
+            if key in claimed:
+                if stamp is not None and self._is_late(key, stamp):
+                    self._skipped[key] = stamp
+                    skips[key] = Skip("STILL_RUNNING", "the refresh before it has not ended")
+            elif not (
+                self._is_resting(key, now)
+                or (stamp is not None and key not in woken and self._tried.get(key) == stamp and key not in self._rests)
+                or picture.graph.upstream(key) & claimed
+            ):
+                wanted.add(key)
+                if stamp is not None:
+                    self._tried[key] = stamp
+        resting = frozenset(key for key in self._rests if key not in wanted and self._is_resting(key, now))
+        return Plan(frozenset(wanted), resting, skips)
+
+    def begun(self, tour: Tour) -> None:
+        """A planned tour is under way; some of its tables may have arrived already."""
+        for key in list(tour.arrived):
+            self._arrived(key, quiet=True)
+        if tour.left():
+            self._tours.append(tour)
+
+    def not_begun(self, wanted: Iterable[str], now: datetime) -> None:
+        """A planned tour could not be begun."""
+        for key in wanted:
+            self._failed(key, now)
+
+    def claimed(self) -> set[str]:
+        """Every table that a tour under way has not brought to its vector yet."""
+        return {key for tour in self._tours for key in tour.left()}
+
+    # -- working
+
+    def next(self) -> Task | None:
+        """The task to start now, if there is one and a worker may take it."""
+        free = self.workers - len(self._running)
+        if free < 1:
+            return None
+        at_work = {(id(task.tour), task.key) for task in self._running}
+        ready = [Task(tour, key) for tour in self._tours for key in tour.ready() if (id(tour), key) not in at_work]
+        if free == 1 and self.workers > 1:
+            ready = [task for task in ready if not self.is_heavy(task.key)]
+        if not ready:
+            return None
+        chosen = min(ready, key=lambda task: (self._deadline(task), task.tour.scene.tables[task.key].name))
+        self._running.append(chosen)
+        return chosen
+
+    def ended(self, task: Task, error: PenstockError | None, took: timedelta, now: datetime) -> None:
+        """A task is done; its tour has been told how far it came."""
+        self._running.remove(task)
+        if not task.tour.left():
+            self._tours.remove(task.tour)
+        arrival = task.tour.arrived[task.key]
+        if error is not None:
+            self._failed(task.key, now)
+        elif not arrival.blocked:
+            result = arrival.result
+            self._arrived(task.key, quiet=result is not None and result.action is Action.NO_DATA)
+            self._took[task.key] = took
+
+    @property
+    def running(self) -> list[Task]:
+        """What is at work now."""
+        return list(self._running)
+
+    @property
+    def is_idle(self) -> bool:
+        """True if no tour is under way."""
+        return not self._tours
+
+    def stop(self) -> None:
+        """Start nothing more: only what is at work now is still waited for."""
+        self._tours = [tour for tour in self._tours if any(task.tour is tour for task in self._running)]
+        self.workers = 0
+
+    def is_heavy(self, key: str) -> bool:
+        """True if a table usually takes long, or nobody knows yet."""
+        tightest = min(self._picture.lags.values(), default=None) if self._picture is not None else None
+        took = self._took.get(key)
+        return tightest is None or took is None or took > tightest / HEAVY
+
+    # -- inside
+
+    def _look_at(self, picture: Picture) -> None:
+        if self._picture is None or picture.dag_version != self._picture.dag_version:
+            # Something was created, altered, resumed: whoever was blocked by it may go on.
+            self._tried.clear()
+            known = picture.tables.keys()
+            self._rests = {key: rest for key, rest in self._rests.items() if key in known}
+            self._took = {key: took for key, took in self._took.items() if key in known}
+            self.quiet &= known
+        self._picture = picture
+
+    def _is_late(self, key: str, stamp: datetime) -> bool:
+        tour = next(each for each in self._tours if key in each.scene.tables and key not in each.arrived)
+        return tour.stamp < stamp and self._skipped.get(key) != stamp
+
+    def _is_resting(self, key: str, now: datetime) -> bool:
+        rest = self._rests.get(key)
+        return rest is not None and now < rest.until
+
+    def _arrived(self, key: str, quiet: bool) -> None:
+        self._rests.pop(key, None)
+        if quiet:
+            self.quiet.add(key)
+        else:
+            self.quiet.discard(key)
+        if self._picture is not None and key in self._picture.graph.nodes:
+            for consumer in self._picture.graph.downstream(key):
+                self._tried.pop(consumer, None)
+
+    def _failed(self, key: str, now: datetime) -> None:
+        failures = self._rests[key].failures + 1 if key in self._rests else 1
+        self._rests[key] = _Rest(failures, now + self.backoff.wait(failures))
+        self.quiet.discard(key)
+
+    def _deadline(self, task: Task) -> datetime:
+        """When the first of the table and of those that wait for it breaks its promise."""
+        tour = task.tour
+        waiting = tour.scene.graph.downstream(task.key).intersection(tour.left())
+        return min(self._promised(tour, key) for key in {task.key, *waiting})
+
+    def _promised(self, tour: Tour, key: str) -> datetime:
+        shown = tour.scene.tables[key].data_timestamp
+        lag = self._picture.lags.get(key) if self._picture is not None else None
+        return _EPOCH if shown is None or lag is None else shown + lag

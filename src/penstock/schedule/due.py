@@ -1,0 +1,52 @@
+"""Which stream tables are due. Pure.
+
+A stream table is due when its grid offers a stamp newer than what it shows, so that the promise is kept instead of
+being noticed broken. Suspended and failed tables wait for a person.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from penstock.catalog.model import Status, StreamTableMeta
+from penstock.catalog.reader import CatalogReader
+from penstock.graph.dag import StreamGraph
+from penstock.graph.lag import resolve_lags
+from penstock.schedule.grid import due_stamp
+
+SCHEDULED = frozenset({Status.ACTIVE, Status.INITIALIZING})
+
+
+@dataclass(frozen=True)
+class Picture:
+    """All stream tables of a catalog at one moment, and how fresh each has to be."""
+
+    tables: Mapping[str, StreamTableMeta]
+    """By Delta table id."""
+    graph: StreamGraph
+    lags: Mapping[str, timedelta]
+    dag_version: int
+
+    @classmethod
+    def of(cls, catalog: CatalogReader, minimum: timedelta) -> Picture:
+        """The picture that the catalog gives now."""
+        version, tables = catalog.dag_version(), catalog.get_all()
+        graph = StreamGraph.build(tables, catalog.all_dependencies())
+        lags = {key: held.lag for key, held in resolve_lags(graph, minimum).items()}
+        return cls({meta.table_id: meta for meta in tables}, graph, lags, version)
+
+    def scheduled(self) -> Iterable[StreamTableMeta]:
+        """The tables that a scheduler works on, by name."""
+        return (meta for meta in self.tables.values() if meta.status in SCHEDULED)
+
+    def due(self, meta: StreamTableMeta, now: datetime) -> datetime | None:
+        """The stamp that a table is to be refreshed for; None if it is fresh enough."""
+        return due_stamp(now, self.lags[meta.table_id], meta.data_timestamp)
+
+
+def due(catalog: CatalogReader, now: datetime, minimum: timedelta) -> list[StreamTableMeta]:
+    """The stream tables that are due at a moment, by name."""
+    picture = Picture.of(catalog, minimum)
+    return [meta for meta in picture.scheduled() if picture.due(meta, now) is not None]

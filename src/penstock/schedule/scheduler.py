@@ -1,0 +1,202 @@
+"""The scheduler: keeps every stream table of a catalog within its target lag, until it is told to stop.
+
+    stand for leadership  ──→  every interval: look, plan, begin a tour, let checks run  ──→  drain, step down
+                               workers: the most urgent ready table, again and again
+
+One thread decides; workers refresh. An error of a table is that table's own; an error of the loop itself is logged, and
+the loop goes on after a pause. Without leadership nothing is started; what was lost is taken over by another process,
+and whatever still runs here finds its fencing token stale.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import Final
+
+from penstock.catalog.writer import CatalogWriter
+from penstock.errors import EngineUnavailable, InternalError
+from penstock.graph.side_by_side import Hire, plain_thread
+from penstock.refresh.together import Outcome
+from penstock.refresh.tour import Arrival
+from penstock.schedule.backoff import Backoff
+from penstock.schedule.begin_due import begin_due
+from penstock.schedule.clock import Clock
+from penstock.schedule.dispatcher import Dispatcher, Task
+from penstock.schedule.due import Picture
+from penstock.schedule.grid import next_stamp
+from penstock.schedule.leader import Candidate, Leadership
+from penstock.schedule.workshop import Workshop
+from penstock.settings import Settings
+
+CRASH_PAUSE: Final = 5.0
+"""Seconds until the loop goes on after an error of its own."""
+
+_log = logging.getLogger("penstock.scheduler")
+
+
+class Scheduler:
+    """One process's scheduler; `run` returns when it has been stopped."""
+
+    def __init__(
+        self,
+        workshop: Workshop,
+        catalog: CatalogWriter,
+        settings: Callable[[], Settings],
+        clock: Clock,
+        hire: Hire = plain_thread,
+        check: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._workshop = workshop
+        self._settings = settings
+        self._clock = clock
+        self._hire = hire
+        self._check = check
+        self._candidate = Candidate(catalog)
+        self._stopping = threading.Event()
+        self._changed = threading.Condition()
+        self._dispatcher = Dispatcher(settings().max_concurrent_refreshes, Backoff.of(settings()))
+        self._leads = threading.Event()
+        self._threads: list[threading.Thread] = []
+        self._broken: EngineUnavailable | None = None
+
+    # -- from outside
+
+    def run(self) -> list[str]:
+        """Work until `stop`; returns the names of refreshes that did not end in time.
+
+        `EngineUnavailable` if Spark is gone for good: then the whole process has to start anew.
+        """
+        while not self._stopping.is_set():
+            try:
+                leadership = self._candidate.stand()
+                left = None if leadership is None else self._lead(leadership)
+            except EngineUnavailable:
+                raise
+            except Exception as error:
+                self._say_crashed(error)
+                self._stopping.wait(CRASH_PAUSE)
+                continue
+            if left is not None and self._stopping.is_set():
+                return left
+            self._stopping.wait(1.0)
+        return []
+
+    def stop(self) -> None:
+        """Begin nothing more, let running refreshes end, then return from `run`."""
+        self._stopping.set()
+
+    @property
+    def leads(self) -> bool:
+        """True while this process is the one that acts."""
+        return self._leads.is_set()
+
+    @property
+    def rival(self) -> str | None:
+        """Who acts instead."""
+        return self._candidate.rival
+
+    def at_work(self) -> list[str]:
+        """The stream tables that are being refreshed here now."""
+        with self._changed:
+            return [str(task.tour.scene.tables[task.key].name) for task in self._dispatcher.running]
+
+    # -- leading
+
+    def _lead(self, leadership: Leadership) -> list[str]:
+        settings = self._settings()
+        self._dispatcher = Dispatcher(settings.max_concurrent_refreshes, Backoff.of(settings))
+        self._threads = []
+        self._leads.set()
+        _log.info("leading with token %d", leadership.token, extra={"event": "leading"})
+        try:
+            while not self._stopping.is_set() and not leadership.lost.is_set() and self._broken is None:
+                self._guarded_step(leadership)
+        finally:
+            self._leads.clear()
+            left = self._drain()
+            leadership.end()
+        if self._broken is not None:
+            raise self._broken
+        if leadership.lost.is_set() and not self._stopping.is_set():
+            _log.warning("lost the leadership; standing by", extra={"event": "lost_leadership"})
+        return left
+
+    def _guarded_step(self, leadership: Leadership) -> None:
+        try:
+            wait = self._step()
+        except Exception as error:
+            self._say_crashed(error)
+            wait = CRASH_PAUSE
+        until = time.monotonic() + wait
+        while (left := until - time.monotonic()) > 0 and not (self._stopping.is_set() or leadership.lost.is_set()):
+            self._stopping.wait(min(left, 0.5))
+
+    def _step(self) -> float:
+        """Look once and begin what is due; returns how long nothing can become due."""
+        settings, now = self._settings(), self._clock.now()
+        picture = self._workshop.picture()
+        if picture is not None:
+            self._begin(picture)
+        self._check()
+        interval = settings.scheduler_interval_ms / 1000
+        if picture is None or not picture.lags:
+            return interval
+        return max(0.01, min(interval, (next_stamp(now, min(picture.lags.values())) - now).total_seconds()))
+
+    def _begin(self, picture: Picture) -> None:
+        settings = self._settings()
+        with self._changed:
+            self._dispatcher.workers = settings.max_concurrent_refreshes
+            self._dispatcher.backoff = Backoff.of(settings)
+        begin_due(self._dispatcher, self._workshop, picture, self._clock, self._changed)
+        with self._changed:
+            self._changed.notify_all()
+            busy = not self._dispatcher.is_idle
+        while busy and len(self._threads) < settings.max_concurrent_refreshes:
+            thread = self._hire(self._labour, len(self._threads) + 1)
+            self._threads.append(thread)
+            thread.start()
+
+    def _drain(self) -> list[str]:
+        with self._changed:
+            self._dispatcher.stop()
+            self._changed.notify_all()
+        deadline = time.monotonic() + self._settings().drain_seconds
+        for thread in self._threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+        return self.at_work()
+
+    # -- the workers
+
+    def _labour(self) -> None:
+        while (task := self._take()) is not None:
+            began = self._clock.now()
+            try:
+                outcome = self._workshop.carry_out(task.tour, task.key)
+            except Exception as error:
+                # Not of the refresh, which says its errors: of what stands around it.
+                outcome = Outcome(Arrival(blocked=True), InternalError(why=f"{type(error).__name__}: {error}"))
+                self._say_crashed(error)
+            now = self._clock.now()
+            with self._changed:
+                task.tour.arrived[task.key] = outcome.arrival
+                self._dispatcher.ended(task, outcome.error, now - began, now)
+                if isinstance(outcome.error, EngineUnavailable) and self._workshop.engine_is_gone():
+                    self._broken = outcome.error
+                self._changed.notify_all()
+
+    def _take(self) -> Task | None:
+        with self._changed:
+            while True:
+                if not self._dispatcher.workers:
+                    return None
+                task = self._dispatcher.next()
+                if task is not None:
+                    return task
+                self._changed.wait()
+
+    def _say_crashed(self, error: Exception) -> None:
+        _log.error("the scheduler goes on after an error: %s", error, exc_info=error, extra={"event": "crashed"})

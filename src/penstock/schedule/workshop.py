@@ -1,0 +1,100 @@
+"""Where the scheduler's decisions are carried out: catalog, logs and Spark behind a few questions.
+
+The scheduler knows nothing else of the world, so a simulated one can take its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from penstock.catalog.model import Action, SourceType
+from penstock.engine.session import is_alive
+from penstock.errors import SourceMissing
+from penstock.refresh.together import Outcome, begin, carry_out, record_skip
+from penstock.refresh.tour import Skip, Tour
+from penstock.refresh.warehouse import Warehouse
+from penstock.schedule.due import Picture
+
+
+class Workshop(Protocol):
+    """What the scheduler asks for."""
+
+    def picture(self) -> Picture | None:
+        """All stream tables as they are now; None while nothing may be started."""
+
+    def woken(self, keys: Collection[str]) -> frozenset[str]:
+        """Those of the tables one of whose base tables has been written to since; cheap, it is asked all the time."""
+
+    def begin(self, wanted: frozenset[str], stamp: datetime, resting: frozenset[str]) -> Tour:
+        """Pin the newest versions, and settle every table to which nothing happened."""
+
+    def carry_out(self, tour: Tour, key: str) -> Outcome:
+        """Bring one table to the tour's vector; errors are part of the outcome."""
+
+    def skip(self, key: str, skip: Skip, stamp: datetime) -> None:
+        """Note that a table was due and not refreshed."""
+
+    def engine_is_gone(self) -> bool:
+        """True if nothing can be computed any more in this process."""
+
+
+class WarehouseWorkshop:
+    """The workshop of a real warehouse."""
+
+    def __init__(self, warehouse: Warehouse) -> None:
+        self._warehouse = warehouse
+        self._picture: Picture | None = None
+        self._paths: dict[str, str] = {}
+        self._seen: dict[str, dict[str, int]] = {}
+        """Quiet table → the versions of all base tables behind it that nothing new was found in."""
+
+    def picture(self) -> Picture | None:
+        warehouse = self._warehouse
+        if not warehouse.settings.enabled or warehouse.catalog.paused():
+            return None
+        picture = Picture.of(warehouse.catalog, timedelta(seconds=warehouse.settings.min_target_lag_seconds))
+        if self._picture is None or self._picture.dag_version != picture.dag_version:
+            self._paths = {
+                each.source_id: each.source_path
+                for each in warehouse.catalog.all_dependencies()
+                if each.source_type is SourceType.TABLE and each.source_path
+            }
+            self._seen = {key: seen for key, seen in self._seen.items() if key in picture.tables}
+        self._picture = picture
+        return picture
+
+    def woken(self, keys: Collection[str]) -> frozenset[str]:
+        asked = [key for key in keys if key in self._seen]
+        newest = {base: self._version(base) for base in {base for key in asked for base in self._seen[key]}}
+        return frozenset(key for key in asked if any(newest[base] != at for base, at in self._seen[key].items()))
+
+    def begin(self, wanted: frozenset[str], stamp: datetime, resting: frozenset[str]) -> Tour:
+        tour = begin(self._warehouse, wanted, stamp, resting)
+        for key in tour.arrived:
+            self._note_quiet(tour, key)
+        return tour
+
+    def carry_out(self, tour: Tour, key: str) -> Outcome:
+        outcome = carry_out(self._warehouse, tour, key, patience=timedelta(0), fused=True)
+        if outcome.arrival.result is not None and outcome.arrival.result.action is Action.NO_DATA:
+            self._note_quiet(tour, key)
+        return outcome
+
+    def skip(self, key: str, skip: Skip, stamp: datetime) -> None:
+        record_skip(self._warehouse.catalog, self._warehouse.catalog.get_by_table_id(key), skip, stamp)
+
+    def engine_is_gone(self) -> bool:
+        return not is_alive(self._warehouse.spark)
+
+    def _note_quiet(self, tour: Tour, key: str) -> None:
+        behind = tour.scene.graph.upstream(key)
+        self._seen[key] = {base: version for base, version in tour.scene.versions.items() if base in behind}
+
+    def _version(self, base: str) -> int | None:
+        path = self._paths.get(base)
+        try:
+            return None if path is None else self._warehouse.logs.at(path).latest_version()
+        except SourceMissing:
+            return None

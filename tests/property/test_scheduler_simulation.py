@@ -1,0 +1,106 @@
+"""The scheduler over simulated worlds: thousands of ticks, random graphs, lags, failures, durations and clocks.
+
+While a world runs, it asserts: upstreams before consumers, nobody at work on one table twice, frontiers and data
+timestamps only grow, and what a table was really computed from is one version of every base table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from simulated import Traits, World
+
+from penstock.refresh.tour import Tour
+from penstock.schedule.grid import period
+
+ROUGH = Traits(tables=14, failing=0.15, breaking=0.02, meddling=0.1, longest=8.0, commits_per_second=1.0)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_rough_world_is_never_mixed_and_comes_to_rest_when_it_heals(seed: int) -> None:
+    world = World(seed, ROUGH)
+    world.run(300)
+    assert world.refreshes > 50
+    assert world.failures
+    assert world.skips
+    world.heal()
+    # The longest back-off, the longest period, and time to work everything off.
+    world.run(600)
+    for key, meta in world.tables.items():
+        newest = {base: world.versions[base] for base in world.contents[key][-1]}
+        assert world.contents[key][-1] == newest, f"seed {seed}: {key} did not catch up ({meta.status})"
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_promise_is_kept_when_there_is_capacity(seed: int) -> None:
+    # Enough workers, and a whole chain of refreshes within a quarter of the tightest lag.
+    world = World(seed, Traits(tables=12, workers=12, longest=0.1, shortest_lag=5, commits_per_second=2.0))
+    world.run(60)
+    world.worst.clear()
+    world.run(600)
+    lags = world.picture().lags
+    broken = {key: str(worst) for key, worst in world.worst.items() if worst > lags[key]}
+    assert not broken, f"seed {seed}: {broken}"
+    assert world.ticks > 1000
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_slow_table_holds_up_its_own_consumers_only(seed: int) -> None:
+    world = World(seed, Traits(tables=12, workers=6, longest=0.1, shortest_lag=5, commits_per_second=2.0))
+    graph = world.picture().graph
+    slow = min(world.tables, key=lambda key: (len(graph.downstream(key)), key))
+    world.usual[slow] = 45.0
+    world.run(120)
+    world.worst.clear()
+    world.run(600)
+    lags = world.picture().lags
+    broken = {key for key, worst in world.worst.items() if worst > lags[key]}
+    assert broken <= {slow, *graph.downstream(slow)}, f"seed {seed}: {slow} is slow, and {sorted(broken)} are late"
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_clock_that_is_set_back_stops_nobody(seed: int) -> None:
+    world = World(seed, Traits(longest=0.1, shortest_lag=5, clock_jumps=0.05))
+    world.run(900)
+    world.heal()
+    world.run(10)
+    world.worst.clear()
+    world.run(300)
+    lags = world.picture().lags
+    assert world.wall.off < timedelta(0)
+    assert not {key: worst for key, worst in world.worst.items() if worst > lags[key]}
+
+
+def test_a_quiet_table_answers_the_first_commit_at_once() -> None:
+    world = World(3, Traits(tables=1, bases=1, longest=0.1, commits_per_second=0))
+    world.tables["st00"] = replace(world.tables["st00"], target_lag=timedelta(minutes=5))
+    world.run(400)
+    assert "st00" in world.dispatcher.quiet
+    world.versions["base0"] += 1
+    world.run(2)
+    assert world.contents["st00"][-1] == {"base0": 1}
+    assert period(timedelta(minutes=5)) > timedelta(seconds=60)
+    world.versions["base0"] += 1
+    world.run(2)
+    assert world.contents["st00"][-1] == {"base0": 1}, "the second commit waits for the grid"
+
+
+def test_a_tour_that_reads_whatever_is_newest_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Negative control: consumers that do not read their upstreams at the tour's vector mix states."""
+    honest = Tour.pins
+
+    def newest(self: Tour, key: str, arrived: object) -> object:
+        pins = honest(self, key, arrived)  # type: ignore[arg-type]
+        return None if pins is None else replace(pins, versions={**pins.versions, **world.versions})
+
+    monkeypatch.setattr(Tour, "pins", newest)
+    caught = set()
+    for seed in range(5):
+        world = World(seed, ROUGH)
+        try:
+            world.run(300)
+        except AssertionError as wrong:
+            caught.add(str(wrong).split()[1])
+    assert caught == {"mixes"}
