@@ -14,7 +14,7 @@ _TUNING = {
     "max_consecutive_errors": "Errors that go away by waiting (another writer, a busy table) do not count.",
     "log_level": "Of Penstock's own loggers, `penstock.*`. Spark's log has `PENSTOCK_SPARK_LOG`.",
     "max_concurrent_refreshes": "In one tick or refresh; each starts when its upstreams are done. 1 means one by one.",
-    "history_keep_days": "Older lines, and alerts, are dropped when a warehouse is opened, and once an hour by a running scheduler.",
+    "history_keep_days": "Older lines, and alerts, are dropped when a warehouse is opened, and hourly by a scheduler.",
     "lease_seconds": "Shorter means a crashed worker on another host is replaced sooner; a live one renews it in time.",
     "driver_memory": "Small deltas are committed from the driver's memory. Has no effect on a session you pass in.",
     "shuffle_partitions": "About the number of cores; more slows small refreshes. A session you pass in keeps its own.",
@@ -42,7 +42,8 @@ def text() -> str:
         f"A setting has a default. `{FILE_NAME}` in the warehouse folder overrides it, an environment variable "
         f"`{PREFIX}<NAME>` overrides the file, and `penstock.open(path, settings={{…}})` overrides both. An unknown "
         f"name, "
-        "a wrong type or a value out of range is refused, wherever it comes from. Settings are read at `open`, and again by `reload()` or when `penstock run` gets SIGHUP.",
+        "a wrong type or a value out of range is refused, wherever it comes from. "
+        "Settings are read at `open`, and again by `reload()` or when `penstock run` gets SIGHUP.",
         f"`penstock init` writes a `{FILE_NAME}` with every setting commented out.",
         table(["Setting", "Type", "Default", "Allowed", "Environment"], rows),
     ]

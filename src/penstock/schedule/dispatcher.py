@@ -20,7 +20,7 @@ from penstock.catalog.model import Action
 from penstock.errors import PenstockError
 from penstock.refresh.tour import Skip, Tour
 from penstock.schedule.backoff import Backoff
-from penstock.schedule.due import Picture
+from penstock.schedule.due import SCHEDULED, Picture
 
 HEAVY: Final = 4
 """A table that takes more than the tightest lag divided by this is a slow one."""
@@ -64,6 +64,8 @@ class Dispatcher:
         self._rests: dict[str, _Rest] = {}
         self._tried: dict[str, datetime] = {}
         """Table → the newest stamp that was tried for it: a table that is blocked is not tried again for the same."""
+        self._blocked: set[str] = set()
+        """Tables that were found to be blocked: said once, not at every stamp."""
         self._skipped: dict[str, datetime] = {}
         self._took: dict[str, timedelta] = {}
         self._picture: Picture | None = None
@@ -87,6 +89,7 @@ class Dispatcher:
             elif not (
                 self._is_resting(key, now)
                 or (stamp is not None and key not in woken and self._tried.get(key) == stamp and key not in self._rests)
+                or (key in self._blocked and self._is_stopped(picture, key))
                 or picture.graph.upstream(key) & claimed
             ):
                 wanted.add(key)
@@ -140,6 +143,8 @@ class Dispatcher:
             result = arrival.result
             self._arrived(task.key, quiet=result is not None and result.action is Action.NO_DATA)
             self._took[task.key] = took
+        else:
+            self._blocked.add(task.key)
 
     @property
     def running(self) -> list[Task]:
@@ -168,6 +173,7 @@ class Dispatcher:
         if self._picture is None or picture.dag_version != self._picture.dag_version:
             # Something was created, altered, resumed: whoever was blocked by it may go on.
             self._tried.clear()
+            self._blocked.clear()
             known = picture.tables.keys()
             self._rests = {key: rest for key, rest in self._rests.items() if key in known}
             self._took = {key: took for key, took in self._took.items() if key in known}
@@ -182,8 +188,14 @@ class Dispatcher:
         rest = self._rests.get(key)
         return rest is not None and now < rest.until
 
+    def _is_stopped(self, picture: Picture, key: str) -> bool:
+        """True if something upstream waits for a person."""
+        upstream = (picture.tables.get(each) for each in picture.graph.upstream(key))
+        return any(meta is not None and meta.status not in SCHEDULED for meta in upstream)
+
     def _arrived(self, key: str, quiet: bool) -> None:
         self._rests.pop(key, None)
+        self._blocked.discard(key)
         if quiet:
             self.quiet.add(key)
         else:
