@@ -22,7 +22,9 @@ class Average:
         self._sum = Sum(type_, result)
         self._decimal = decimal(type_)
         # Digits after the point in sum / count, beyond the argument's own: see Spark's rule for decimal division.
-        self.spare = min(11, 28 - self._decimal[0]) if self._decimal else 0
+        # The wider the count's type, the more; a count of 10 digits is the least that is of any use.
+        self._count = f"DECIMAL({max(10, 27 - self._decimal[0])},0)" if self._decimal else ""
+        self.spare = 28 - self._decimal[0] if self._decimal else 0
         bound = () if self._decimal else (("b", "DECIMAL(38,0)"),)
         self.states: tuple[tuple[str, str], ...] = (*self._sum.states, *bound)
 
@@ -44,7 +46,7 @@ class Average:
         else:
             precision, scale = self._decimal
             total = f"CAST({state('s')} AS DECIMAL({precision + 10},{scale}))"
-            quotient = f"CAST({total} / CAST({state('n')} AS DECIMAL(10,0)) AS {self._result})"
+            quotient = f"CAST({total} / CAST({state('n')} AS {self._count}) AS {self._result})"
         return f"CASE WHEN {state('n')} > 0 THEN {quotient} END"
 
     def stale(self, old: State, delta: State) -> str | None:
