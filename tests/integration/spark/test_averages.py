@@ -1,4 +1,4 @@
-"""avg of decimals by stored sum and count: rounded as one rounding of the true quotient, up to the largest count folded.
+"""avg of decimals by stored sum and count: rounded like one rounding of the true quotient, up to the largest counts.
 
 Rows by the hundred million cannot be stored here; the formula that the fold puts into its statements is run instead,
 over sums and counts chosen so that the quotient lies next to a point where it is rounded the other way.
