@@ -46,6 +46,10 @@ test-all: lint $(JARS) ## Lint, then every test
 fuzz: $(VENV) $(JARS) ## Random queries and histories against plain Spark; MINUTES=30 SEED=1, or CASE=123405
 	@cd tests && ../$(BIN)/python -m fuzz --minutes $(or $(MINUTES),10) --seed $(or $(SEED),1) $(if $(CASE),--case $(CASE))
 
+.PHONY: soak
+soak: $(VENV) $(JARS) ## Twenty stream tables under continuous writers, with a lag plot; MINUTES=10 SEED=1
+	@$(BIN)/python -m soak --minutes $(or $(MINUTES),10) --seed $(or $(SEED),1)
+
 .PHONY: lint
 lint: $(VENV) ## ruff, mypy, layer rules
 	@echo "── lint"
