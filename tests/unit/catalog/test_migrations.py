@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from penstock.catalog import SqliteCatalog, sqlite
-from penstock.catalog.migrations import LATEST, MIGRATIONS, Connection
+from penstock.catalog import SqliteCatalog, migrations
+from penstock.catalog.migrations import MIGRATIONS, Connection
 from penstock.errors import CatalogError
+
+LATEST = len(MIGRATIONS)
 
 
 def schema(path: Path) -> list[tuple[str, str]]:
@@ -62,8 +64,7 @@ def test_a_later_step_runs_once_over_existing_rows(
         runs.append(1)
         connection.execute("ALTER TABLE stream_tables ADD COLUMN colour TEXT")
 
-    monkeypatch.setattr(sqlite, "MIGRATIONS", (*MIGRATIONS, up))
-    monkeypatch.setattr(sqlite, "LATEST", LATEST + 1)
+    monkeypatch.setattr(migrations, "MIGRATIONS", (*MIGRATIONS, up))
     for _ in range(2):
         with SqliteCatalog(path) as again:
             assert again.get_by_id(stream_table_id).id == stream_table_id
@@ -79,8 +80,7 @@ def test_a_step_that_fails_leaves_the_old_schema(path: Path, monkeypatch: pytest
         connection.execute("CREATE TABLE half_done (x INTEGER)")
         connection.execute("this is not SQL")
 
-    monkeypatch.setattr(sqlite, "MIGRATIONS", (*MIGRATIONS, up))
-    monkeypatch.setattr(sqlite, "LATEST", LATEST + 1)
+    monkeypatch.setattr(migrations, "MIGRATIONS", (*MIGRATIONS, up))
     with pytest.raises(CatalogError):
         SqliteCatalog(path)
     assert schema(path) == before
