@@ -58,8 +58,8 @@ class Postgres:
 
     def start(self) -> None:
         """Start the server and wait until it answers."""
-        data = self.home / "data"
-        command = [_program("postgres"), "-D", data, "-p", self.port, "-k", self.home, "-c", "listen_addresses=127.0.0.1"]
+        command = [_program("postgres"), "-D", self.home / "data", "-p", self.port, "-k", self.home]
+        command += ["-c", "listen_addresses=127.0.0.1"]
         # Nothing here has to survive a power cut.
         command += ["-c", "fsync=off", "-c", "wal_level=logical", "-c", "max_connections=60"]
         with (self.home / "log").open("ab") as log:

@@ -145,7 +145,7 @@ class Refresher:
             self._catalog,
             meta.id,
             timedelta(seconds=self._settings.lease_seconds),
-            self._now,
+            self._catalog.now,
             self._sleep,
             PATIENCE,
         ) as held:

@@ -10,11 +10,12 @@ import textwrap
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
-from pathlib import Path
 
 import pytest
+from places import Place
 
-from penstock.catalog import Action, Counters, RefreshRecord, RefreshStatus, SqliteCatalog, current_owner
+from penstock.catalog import Action, Counters, RefreshRecord, RefreshStatus, current_owner
+from penstock.catalog.sql_catalog import SqlCatalog
 from penstock.errors import InternalError, LeaseLost, StreamTableNotFound
 from penstock.names import Frontier, TableName
 
@@ -22,7 +23,7 @@ MINUTE = timedelta(minutes=1)
 SECOND = timedelta(seconds=1)
 
 
-def test_every_field_survives(catalog: SqliteCatalog, add: Callable[..., int], now: datetime) -> None:
+def test_every_field_survives(catalog: SqlCatalog, add: Callable[..., int], now: datetime) -> None:
     a = add("a")
     running = RefreshRecord(
         refresh_id="r",
@@ -67,7 +68,7 @@ def test_every_field_survives(catalog: SqliteCatalog, add: Callable[..., int], n
 
 
 def test_newest_first_and_no_more_than_asked(
-    catalog: SqliteCatalog, add: Callable[..., int], record: Callable[..., RefreshRecord]
+    catalog: SqlCatalog, add: Callable[..., int], record: Callable[..., RefreshRecord]
 ) -> None:
     a, b = add("a"), add("b")
     # All start at the same moment, as under a clock that stands still.
@@ -81,7 +82,7 @@ def test_newest_first_and_no_more_than_asked(
 
 
 def test_counters_add_up_by_outcome(
-    catalog: SqliteCatalog, add: Callable[..., int], record: Callable[..., RefreshRecord], now: datetime
+    catalog: SqlCatalog, add: Callable[..., int], record: Callable[..., RefreshRecord], now: datetime
 ) -> None:
     a = add("a")
     lags = (90 * SECOND, 40 * SECOND)
@@ -119,7 +120,7 @@ def test_counters_add_up_by_outcome(
 
 
 def test_a_clock_that_was_set_back_does_not_shrink_a_total(
-    catalog: SqliteCatalog, add: Callable[..., int], record: Callable[..., RefreshRecord], now: datetime
+    catalog: SqlCatalog, add: Callable[..., int], record: Callable[..., RefreshRecord], now: datetime
 ) -> None:
     a = add("a")
     line = record("r", a)
@@ -129,7 +130,7 @@ def test_a_clock_that_was_set_back_does_not_shrink_a_total(
 
 
 def test_a_refresh_starts_running_and_ends_ended(
-    catalog: SqliteCatalog, add: Callable[..., int], record: Callable[..., RefreshRecord], now: datetime
+    catalog: SqlCatalog, add: Callable[..., int], record: Callable[..., RefreshRecord], now: datetime
 ) -> None:
     line = record("r", add("a"))
     with pytest.raises(InternalError):
@@ -145,7 +146,7 @@ def test_a_refresh_starts_running_and_ends_ended(
 
 
 def test_pruning_drops_old_ended_rows_only(
-    catalog: SqliteCatalog, add: Callable[..., int], record: Callable[..., RefreshRecord], now: datetime
+    catalog: SqlCatalog, add: Callable[..., int], record: Callable[..., RefreshRecord], now: datetime
 ) -> None:
     a = add("a")
     old, edge = now - timedelta(days=30, microseconds=1), now - timedelta(days=30)
@@ -159,7 +160,7 @@ def test_pruning_drops_old_ended_rows_only(
 
 
 def test_the_row_of_a_living_worker_is_left_alone(
-    catalog: SqliteCatalog, add: Callable[..., int], record: Callable[..., RefreshRecord], now: datetime
+    catalog: SqlCatalog, add: Callable[..., int], record: Callable[..., RefreshRecord], now: datetime
 ) -> None:
     a = add("a")
     lease = catalog.acquire_lease(a, current_owner(), MINUTE, now=now)
@@ -169,7 +170,7 @@ def test_the_row_of_a_living_worker_is_left_alone(
 
 
 def test_a_closed_row_says_so_and_cannot_be_finished_any_more(
-    catalog: SqliteCatalog, add: Callable[..., int], record: Callable[..., RefreshRecord], now: datetime
+    catalog: SqlCatalog, add: Callable[..., int], record: Callable[..., RefreshRecord], now: datetime
 ) -> None:
     a = add("a")
     line = record("r", a, owner="elsewhere:1:x", lease_token=1)
@@ -189,7 +190,7 @@ def test_a_closed_row_says_so_and_cannot_be_finished_any_more(
 
 
 def test_an_older_row_of_a_worker_that_goes_on_is_closed(
-    catalog: SqliteCatalog, add: Callable[..., int], record: Callable[..., RefreshRecord], now: datetime
+    catalog: SqlCatalog, add: Callable[..., int], record: Callable[..., RefreshRecord], now: datetime
 ) -> None:
     a = add("a")
     for name in ("lost", "running"):
@@ -203,10 +204,10 @@ def test_an_older_row_of_a_worker_that_goes_on_is_closed(
 DOOMED = """
     import sys
     from datetime import datetime, timedelta
-    from penstock.catalog import Action, RefreshRecord, RefreshStatus, SqliteCatalog, current_owner
+    from penstock.catalog import Action, RefreshRecord, RefreshStatus, current_owner, open_catalog
 
     now = datetime.fromisoformat(sys.argv[2])
-    catalog = SqliteCatalog(sys.argv[1])
+    catalog = open_catalog(sys.argv[1])
     lease = catalog.acquire_lease(1, current_owner(), timedelta(days=1), now=now)
     catalog.start_refresh(RefreshRecord(
         refresh_id="doomed", stream_table_id=1, name="default.a", action=Action.FULL, status=RefreshStatus.RUNNING,
@@ -219,12 +220,12 @@ DOOMED = """
 
 @pytest.mark.kill
 def test_a_killed_worker_is_noticed_although_its_lease_runs_on(
-    catalog: SqliteCatalog, add: Callable[..., int], path: Path, now: datetime
+    catalog: SqlCatalog, add: Callable[..., int], place: Place, now: datetime
 ) -> None:
     assert add("a") == 1
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     worker = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(DOOMED), str(path), now.isoformat()],
+        [sys.executable, "-c", textwrap.dedent(DOOMED), place.address, now.isoformat()],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

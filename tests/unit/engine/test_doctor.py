@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from penstock.catalog.open_catalog import CATALOG_FILE
 from penstock.engine import doctor
-from penstock.engine.doctor import CATALOG_FILE, Check, diagnose
+from penstock.engine.doctor import Check, diagnose
 
 
 def named(name: str, checks: list[Check]) -> Check:

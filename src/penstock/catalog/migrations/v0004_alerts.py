@@ -35,8 +35,8 @@ def _views(lag: str, duration: str) -> tuple[str, ...]:
         """,
         f"""
         CREATE VIEW stream_tables_info AS
-        SELECT id, catalog, schema_name AS schema, table_name AS name, status, refresh_mode, effective_mode, reason_code,
-            reason, target_lag_seconds, {lag} AS current_lag_seconds,
+        SELECT id, catalog, schema_name AS schema, table_name AS name, status, refresh_mode, effective_mode,
+            reason_code, reason, target_lag_seconds, {lag} AS current_lag_seconds,
             CASE WHEN {lag} > target_lag_seconds THEN 1 ELSE 0 END AS lag_exceeded,
             data_timestamp, last_refresh_at, is_populated, needs_reinit, reinit_reason, consecutive_errors, last_error,
             frontier, frontier_version, query, database_name, key_columns, table_id, path, definition_hash,
@@ -45,9 +45,9 @@ def _views(lag: str, duration: str) -> tuple[str, ...]:
         """,
         f"""
         CREATE VIEW stream_table_refreshes AS
-        SELECT h.sequence, s.schema_name AS schema, s.table_name AS name, h.refresh_id, h.action, h.status, h.started_at,
-            h.ended_at, {duration} AS seconds, h.data_timestamp, h.reason, h.rows_inserted, h.rows_deleted, h.delta_rows,
-            h.rows_read, h.rows_at_rest, h.rows_written, h.commit_version, h.applier, h.error_message, h.owner
+        SELECT h.sequence, s.schema_name AS schema, s.table_name AS name, h.refresh_id, h.action, h.status,
+            h.started_at, h.ended_at, {duration} AS seconds, h.data_timestamp, h.reason, h.rows_inserted,
+            h.rows_deleted, h.delta_rows, h.rows_read, h.rows_at_rest, h.rows_written, h.commit_version, h.applier, h.error_message, h.owner
         FROM refresh_history h JOIN stream_tables s ON s.id = h.stream_table_id
         """,
         """
