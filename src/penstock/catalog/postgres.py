@@ -212,6 +212,11 @@ def _upgrade(session: Session, key: int, address: PostgresAddress) -> None:
 
 
 def _version(session: Session, address: PostgresAddress) -> int:
+    right = "SELECT has_schema_privilege(oid, 'USAGE') AS there FROM pg_namespace WHERE nspname = ?"
+    granted = session.execute(right, (address.schema,)).fetchone()
+    if granted is not None and not granted["there"]:
+        # Said here: to such a user the tables simply do not exist.
+        raise CatalogUnusable(place=str(address), why="this user may not use the schema", fix=rights(address))
     found = session.execute("SELECT tablename FROM pg_tables WHERE schemaname = ?", (address.schema,))
     return stored_version(session, {row["tablename"] for row in found}, str(address))
 

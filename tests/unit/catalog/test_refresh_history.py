@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 
 import pytest
 from places import Place
+from test_leases import run_process
 
 from penstock.catalog import Action, Counters, RefreshRecord, RefreshStatus, current_owner
 from penstock.catalog.sql_catalog import SqlCatalog
@@ -240,3 +241,42 @@ def test_a_killed_worker_is_noticed_although_its_lease_runs_on(
         worker.kill()
     assert catalog.close_orphans(now=now) == ["doomed"]
     assert catalog.acquire_lease(1, current_owner(), MINUTE, now=now).token == 2
+
+
+COUNTER = """
+    import sys
+    from datetime import datetime
+    from penstock.catalog import Action, RefreshRecord, RefreshStatus, open_catalog
+
+    who, rounds, now = sys.argv[2], int(sys.argv[3]), datetime.fromisoformat(sys.argv[4])
+    with open_catalog(sys.argv[1]) as catalog:
+        print("ready", flush=True)
+        sys.stdin.readline()
+        for number in range(rounds):
+            catalog.record_refresh(RefreshRecord(
+                refresh_id=f"{who}-{number}", stream_table_id=1, name="default.a", action=Action.INCREMENTAL,
+                status=RefreshStatus.COMPLETED, started_at=now, ended_at=now, rows_inserted=2, rows_deleted=1,
+            ))
+"""
+
+
+def test_processes_that_count_together_lose_nothing(
+    catalog: SqlCatalog, add: Callable[..., int], place: Place, now: datetime
+) -> None:
+    assert add("a") == 1
+    rounds = 25
+    workers = [run_process(COUNTER, place.address, who, rounds, now.isoformat()) for who in ("one", "two")]
+    for worker in workers:
+        assert worker.stdout is not None
+        assert worker.stdout.readline() == "ready\n"
+    for worker in workers:
+        assert worker.stdin is not None
+        worker.stdin.write("go\n")
+        worker.stdin.flush()
+    for worker in workers:
+        worker.communicate(timeout=60)
+        assert worker.returncode == 0
+    counters = catalog.counters(1)
+    assert (counters.refresh_count, counters.rows_inserted_total, counters.rows_deleted_total) == (50, 100, 50)
+    lines = catalog.recent_history(max_rows=100)
+    assert len({line.refresh_id for line in lines}) == 2 * rounds
