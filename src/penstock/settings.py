@@ -205,15 +205,19 @@ def _check(field: dataclasses.Field[Any], value: object) -> None:
         why = "it is out of range" if isinstance(allowed, _Range) else "it is not one of the values allowed"
     else:
         return
-    raise InvalidSetting(name=field.name, value=value, why=why, allowed=allowed)
+    raise InvalidSetting(name=field.name, value=_showable(value), why=why, allowed=allowed)
+
+
+def _showable(value: object) -> object:
+    # Also in a section of the file that is not one of ours.
+    return without_password(str(value)) if "://" in str(value) else value
 
 
 def _require_known(name: str, value: object, where: str = "") -> None:
     if name not in _FIELDS:
         near = difflib.get_close_matches(name, _FIELDS, n=1)
         why = f"there is no such setting{where}" + (f"; did you mean {near[0]}?" if near else "")
-        shown = without_password(value) if isinstance(value, str) else value
-        raise InvalidSetting(name=name, value=shown, why=why, allowed=", ".join(_FIELDS))
+        raise InvalidSetting(name=name, value=_showable(value), why=why, allowed=", ".join(_FIELDS))
 
 
 def _from_file(warehouse: Path | None) -> dict[str, Any]:
