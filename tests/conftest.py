@@ -1,4 +1,7 @@
-"""One Spark for the whole run: a test that asks for `spark` gets it, and is marked `spark` by that."""
+"""One Spark and one PostgreSQL for the whole run, started for the first test that asks for it.
+
+A test that asks for `spark` is marked `spark` by that.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,8 @@ import pytest
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from postgres import Postgres
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -33,3 +38,12 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session = start_session(tmp_path_factory.mktemp("warehouse"), settings, extra=brisk)
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    from postgres import discard, start_postgres
+
+    server = start_postgres()
+    yield server
+    discard(server)

@@ -8,6 +8,8 @@ from penstock.settings import FILE_NAME, PREFIX, Settings
 PAGE = "reference/configuration.md"
 
 _TUNING = {
+    "catalog": "A relative path starts at the warehouse. Several machines need PostgreSQL, see "
+    "[The catalog](../concepts/catalog.md); the password can be left to `PGPASSWORD`.",
     "enabled": "Turn it off while you repair sources: ticks do nothing, `refresh` by hand still works.",
     "scheduler_interval_ms": "The scheduler looks sooner where a target lag asks for it.",
     "min_target_lag_seconds": "Lower it only if refreshes take well under half of the lag you want.",
@@ -54,6 +56,7 @@ def text() -> str:
             ["Variable", "Meaning"],
             [
                 [code("PENSTOCK_WAREHOUSE"), "The warehouse that commands use when `-w` is not given."],
+                [code("PGPASSWORD"), "The password of a PostgreSQL catalog whose address has none."],
                 [
                     code("PENSTOCK_SPARK_LOG"),
                     "A log level such as `info`: Spark then logs to the terminal, not to `logs/`.",

@@ -13,9 +13,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from penstock.catalog.model import UNSET, RefreshRecord, StreamTableMeta, UnsetType
-from penstock.catalog.sqlite import SqliteCatalog
+from penstock.catalog.open_catalog import catalog_place, open_catalog
 from penstock.engine import registry
-from penstock.engine.doctor import CATALOG_FILE
 from penstock.engine.python_query import named_query
 from penstock.engine.result_settings import result_settings
 from penstock.engine.session import check_session, start_session
@@ -106,8 +105,9 @@ def open(
 ) -> StreamTables:
     """Open a warehouse, creating it if need be.
 
-    Without `spark`, a local Spark with Delta is started for it. `catalog` is a path to a SQLite file; the default lies
-    in the warehouse.
+    Without `spark`, a local Spark with Delta is started for it. `catalog` is a path to a SQLite file or an address,
+    `postgresql://user:password@host:port/database`; the default is the setting of that name, else a file in the
+    warehouse.
     """
     return StreamTables(Path(path), spark=spark, catalog=catalog, settings=settings)
 
@@ -131,11 +131,7 @@ class StreamTables:
         self._given = _given(settings)
         held = Settings.load(root, **self._given)
         logging.getLogger("penstock").setLevel(held.log_level.upper())
-        if catalog is not None and "://" in catalog:
-            raise WarehouseUnusable(
-                path=catalog, why="only SQLite catalogs are supported yet", fix="Give a path to a SQLite file."
-            )
-        opened = SqliteCatalog(Path(catalog) if catalog else root / CATALOG_FILE)
+        opened = open_catalog(catalog or catalog_place(root, held.catalog))
         self._owns_spark = spark is None
         if spark is not None:
             check_session(spark)
@@ -154,7 +150,7 @@ class StreamTables:
     def _restore(self) -> None:
         """Make this process know what the warehouse holds."""
         spark, catalog = self.spark, self._warehouse.catalog
-        catalog.close_orphans(now=self._warehouse.now())
+        catalog.close_orphans(now=catalog.now())
         catalog.prune_history(timedelta(days=self.settings.history_keep_days), now=self._warehouse.now())
         if not registry.is_forgetful(spark):
             return

@@ -4,7 +4,7 @@
     ├── UsageError                what was asked for cannot be done as asked            NEVER
     │   ├── InvalidName, InvalidTargetLag, InvalidMode, InvalidSetting, InvalidStatement
     │   ├── TableExists, SchemaNotFound, StreamTableNotFound, HasConsumers, CycleInGraph, NoCommonInstant
-    │   └── SessionMisconfigured, JavaUnusable, JarsUnavailable, WarehouseUnusable
+    │   └── SessionMisconfigured, JavaUnusable, JarsUnavailable, WarehouseUnusable, CatalogUnusable
     ├── QueryError                the defining query is at fault                        NEVER
     │   ├── QueryInvalid          Spark cannot analyse it
     │   ├── QueryFailed           it raises when run (division by zero, overflow, …)
@@ -204,6 +204,14 @@ class WarehouseUnusable(UsageError):
 
     condition = "WAREHOUSE_UNUSABLE"
     message = "{path} cannot be used as a warehouse: {why}"
+    hint = "{fix}"
+
+
+class CatalogUnusable(UsageError):
+    """The catalog cannot be used before somebody changes something."""
+
+    condition = "CATALOG_UNUSABLE"
+    message = "{place} cannot be used as a catalog: {why}"
     hint = "{fix}"
 
 

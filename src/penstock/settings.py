@@ -70,6 +70,17 @@ class _Size:
 
 
 @dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a database is; only opening it tells whether it can be used."""
+
+    def __str__(self) -> str:
+        return "a file, postgresql://user:password@host:port/database, or empty"
+
+    def __contains__(self, value: str) -> bool:
+        return True
+
+
+@dataclass(frozen=True, slots=True)
 class _Switch:
     def __str__(self) -> str:
         return "true, false"
@@ -78,11 +89,23 @@ class _Switch:
         return True
 
 
-_Allowed = _Range | _OneOf | _Size | _Switch
+_Allowed = _Range | _OneOf | _Size | _Place | _Switch
 
 
 def _setting(default: Any, allowed: _Allowed, doc: str) -> Any:
-    return dataclasses.field(default=default, metadata={"allowed": allowed, "doc": doc})
+    # A place may hold a password.
+    shown = not isinstance(allowed, _Place)
+    return dataclasses.field(default=default, repr=shown, metadata={"allowed": allowed, "doc": doc})
+
+
+def without_password(text: str) -> str:
+    """An address as it may be shown.
+
+    >>> without_password("postgresql://ann:secret@host/shop")
+    'postgresql://ann:***@host/shop'
+    """
+    # Up to the last @: one that belongs to the password may not have been written as %40.
+    return re.sub(r"(://[^:/?#@]*):.*@", r"\1:***@", text, flags=re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +120,7 @@ class Settings:
       Allowed: 5 to 86400.
     """
 
+    catalog: str = _setting("", _Place(), "Where the catalog is; empty is the file `catalog.sqlite` in the warehouse.")
     enabled: bool = _setting(
         True, _Switch(), "Whether the scheduler refreshes anything; a refresh asked for by hand always runs."
     )
@@ -197,14 +221,19 @@ def _check(field: dataclasses.Field[Any], value: object) -> None:
         why = "it is out of range" if isinstance(allowed, _Range) else "it is not one of the values allowed"
     else:
         return
-    raise InvalidSetting(name=field.name, value=value, why=why, allowed=allowed)
+    raise InvalidSetting(name=field.name, value=_showable(value), why=why, allowed=allowed)
+
+
+def _showable(value: object) -> object:
+    # Also in a section of the file that is not one of ours.
+    return without_password(str(value)) if "://" in str(value) else value
 
 
 def _require_known(name: str, value: object, where: str = "") -> None:
     if name not in _FIELDS:
         near = difflib.get_close_matches(name, _FIELDS, n=1)
         why = f"there is no such setting{where}" + (f"; did you mean {near[0]}?" if near else "")
-        raise InvalidSetting(name=name, value=value, why=why, allowed=", ".join(_FIELDS))
+        raise InvalidSetting(name=name, value=_showable(value), why=why, allowed=", ".join(_FIELDS))
 
 
 def _from_file(warehouse: Path | None) -> dict[str, Any]:

@@ -28,8 +28,8 @@ from typing import Any
 
 STEPS: dict[str, tuple[str, str, str]] = {
     # name: (module, what is wrapped there, before or after)
-    "lease taken": ("penstock.catalog.sqlite", "SqliteCatalog.acquire_lease", "after"),
-    "started": ("penstock.catalog.sqlite", "SqliteCatalog.start_refresh", "after"),
+    "lease taken": ("penstock.catalog.sql_catalog", "SqlCatalog.acquire_lease", "after"),
+    "started": ("penstock.catalog.sql_catalog", "SqlCatalog.start_refresh", "after"),
     "pinned": ("penstock.refresh.run", "Storage.pin", "after"),
     "classified": ("penstock.refresh.run", "Refresher._survey", "after"),
     "decided": ("penstock.refresh.run", "compute", "before"),
@@ -39,13 +39,13 @@ STEPS: dict[str, tuple[str, str, str]] = {
     "written": ("penstock.engine.apply_delta_rs", "apply", "after"),
     "written by Spark": ("penstock.engine.apply_spark", "apply", "after"),
     "committed": ("penstock.refresh.compute", "commit", "after"),
-    "before the catalog": ("penstock.catalog.sqlite", "SqliteCatalog.update_after_refresh", "before"),
-    "in the catalog": ("penstock.catalog.sqlite", "SqliteCatalog.update_after_refresh", "after"),
-    "in history": ("penstock.catalog.sqlite", "SqliteCatalog.finish_refresh", "after"),
+    "before the catalog": ("penstock.catalog.sql_catalog", "SqlCatalog.update_after_refresh", "before"),
+    "in the catalog": ("penstock.catalog.sql_catalog", "SqlCatalog.update_after_refresh", "after"),
+    "in history": ("penstock.catalog.sql_catalog", "SqlCatalog.finish_refresh", "after"),
     "before the rewrite": ("penstock.refresh.optimize", "rewrite", "before"),
     "rewritten": ("penstock.refresh.optimize", "rewrite", "after"),
     "storage made": ("penstock.refresh.create", "Storage.create", "after"),
-    "catalog row made": ("penstock.catalog.sqlite", "SqliteCatalog.insert", "after"),
+    "catalog row made": ("penstock.catalog.sql_catalog", "SqlCatalog.insert", "after"),
     "view made": ("penstock.refresh.create", "register_view", "after"),
 }
 
@@ -290,7 +290,7 @@ class _Body:
 
     def _stop(self, step: str) -> None:
         # Not in the middle of a catalog write: that would hold up every other process, as SQLite has it.
-        with self._ps._warehouse.catalog._lock:
+        with self._ps._warehouse.catalog._database.lock:
             self._say({"at": step})
             # To this thread: sent to the process, the signal is the main thread's to take, and this one would run on
             # for a moment, out of the lock and into the next write.

@@ -112,3 +112,18 @@ def test_every_setting_is_described() -> None:
     lag = described["min_target_lag_seconds"]
     assert (lag.type, lag.default, lag.allowed) == ("int", 60, "1 to 86400")
     assert lag.env == "PENSTOCK_MIN_TARGET_LAG_SECONDS"
+
+
+def test_a_catalog_may_hold_a_password_which_is_never_shown(tmp_path: Path) -> None:
+    address = "postgresql://ann:hunter2@host/shop"
+    loaded = Settings.load(tmp_path, {"PENSTOCK_CATALOG": address})
+    assert loaded.catalog == address
+    assert "hunter2" not in repr(loaded)
+    for text in (f'catalgo = "{address}"', f'[catalog]\nurl = "{address}"', f'[server]\nurl = "{address}"'):
+        (tmp_path / "penstock.toml").write_text(text)
+        with pytest.raises(InvalidSetting, match=r"ann:\*\*\*@host") as from_file:
+            Settings.load(tmp_path, {})
+        assert "hunter2" not in str(from_file.value)
+    with pytest.raises(InvalidSetting, match="did you mean catalog") as from_env:
+        Settings.load(None, {"PENSTOCK_CATALOGUE": address})
+    assert "hunter2" not in str(from_env.value) + str(from_env.value.to_json())

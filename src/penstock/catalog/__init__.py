@@ -1,7 +1,7 @@
 """What stream tables exist, what they read, how far they are, what was refreshed, and who is working on them.
 
-`CatalogReader` looks, `CatalogWriter` changes; `SqliteCatalog` is both. The catalog can be lost: everything that
-matters for results is also in the stream tables' own commits.
+`CatalogReader` looks, `CatalogWriter` changes; `open_catalog` gives one in SQLite or PostgreSQL. The catalog can be
+lost: everything that matters for results is also in the stream tables' own commits.
 """
 
 from penstock.catalog.model import (
@@ -25,6 +25,7 @@ from penstock.catalog.model import (
     Unset,
     UnsetType,
 )
+from penstock.catalog.open_catalog import open_catalog
 from penstock.catalog.owner import current_owner
 from penstock.catalog.reader import CatalogReader
 from penstock.catalog.sqlite import SqliteCatalog
@@ -54,4 +55,5 @@ __all__ = [
     "Unset",
     "UnsetType",
     "current_owner",
+    "open_catalog",
 ]

@@ -6,10 +6,10 @@ Moments are stored as ISO-8601 text in UTC with microseconds, all of the same wi
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from penstock.catalog.database import Row
 from penstock.catalog.model import (
     Action,
     Alert,
@@ -28,8 +28,6 @@ from penstock.catalog.model import (
 )
 from penstock.errors import InternalError
 from penstock.names import Frontier, TableName
-
-Row = Mapping[str, Any]
 
 
 def moment(value: datetime) -> str:

@@ -1,141 +1,67 @@
-"""The catalog in one SQLite file, shared by all threads of a process and by several processes.
+"""The catalog in one SQLite file, shared by all threads of a process and by several processes of one machine.
 
-Every write begins with `BEGIN IMMEDIATE`: it waits for other writers *before* it reads, so what it checks still holds
-when it writes. Readers never wait for writers (WAL). Each sqlite3 error leaves here as `CatalogError`, cause chained.
+Every write begins with `BEGIN IMMEDIATE`, which waits for other writers. Readers never wait for writers (WAL).
 """
 
 from __future__ import annotations
 
-import difflib
 import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Final, TypeVar
 
-from penstock.catalog import rows
-from penstock.catalog.migrations import LATEST, MIGRATIONS
-from penstock.catalog.model import (
-    SCHEDULER,
-    UNSET,
-    Action,
-    Advance,
-    Alert,
-    Counters,
-    Dependency,
-    KnownKind,
-    KnownTable,
-    Lease,
-    RefreshMode,
-    RefreshRecord,
-    RefreshStatus,
-    Status,
-    StreamTableMeta,
-    UnsetType,
-)
-from penstock.catalog.owner import is_dead
-from penstock.catalog.writer import CatalogWriter
-from penstock.errors import (
-    CatalogError,
-    CommitConflict,
-    InternalError,
-    LeaseLost,
-    StreamTableNotFound,
-    TableBusy,
-    TableExists,
-)
-from penstock.names import Frontier, TableName
-
-INTERRUPTED: Final = "interrupted by restart"
-"""What history says of a refresh whose worker did not live to finish it."""
-
-_REPAIR: Final = "Run `penstock repair`: it rebuilds the catalog from the stream tables themselves."
-_NAME: Final = "catalog = ? AND schema_name = ? AND table_name = ?"
-_UPSTREAM_PART: Final = """
-    WITH RECURSIVE reached (id) AS (
-      SELECT id FROM stream_tables WHERE table_id IN (SELECT value FROM json_each(?))
-      UNION
-      SELECT s.id FROM reached r JOIN dependencies d ON d.stream_table_id = r.id JOIN stream_tables s
-        ON s.table_id = d.source_id
-    )
-    SELECT s.*, d.* FROM reached JOIN stream_tables s USING (id) LEFT JOIN dependencies d ON d.stream_table_id = s.id
-    ORDER BY s.catalog, s.schema_name, s.table_name, d.source_name, d.source_id
-"""
-
-T = TypeVar("T")
+from penstock.catalog.database import BUSY, REPAIR, REPORT, Database, Statements
+from penstock.catalog.model import Alert
+from penstock.catalog.sql_catalog import SqlCatalog
+from penstock.catalog.upgrade import latest, stored_version, upgrade
+from penstock.errors import CatalogError
 
 
-class SqliteCatalog(CatalogWriter):
+class SqliteCatalog(SqlCatalog):
     """`CatalogWriter` on a SQLite file, which is created and brought to the latest schema on opening."""
 
     def __init__(self, path: str | Path, *, busy_timeout: timedelta = timedelta(seconds=30)) -> None:
         self.path = Path(path)
-        self._busy_timeout = busy_timeout
-        self._lock = threading.RLock()
+        super().__init__(SqliteDatabase(self.path, busy_timeout))
+
+
+class SqliteDatabase(Database):
+    """One connection to a SQLite file, behind a lock."""
+
+    def __init__(self, path: Path, busy_timeout: timedelta) -> None:
+        self.place = str(path)
+        self.lock = threading.RLock()
+        self._patience = busy_timeout.total_seconds()
         self._connection: sqlite3.Connection | None = None
         self._pid = 0
-        with self._write():
+        with self.write():
             pass
 
     def close(self) -> None:
-        with self._lock:
+        with self.lock:
             if self._connection is not None and self._pid == os.getpid():
                 self._connection.close()
             self._connection = None
 
-    def __enter__(self) -> SqliteCatalog:
-        return self
+    def now(self) -> datetime:
+        return datetime.now(UTC)
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    # The connection
-
-    def _open(self) -> sqlite3.Connection:
-        # A connection must not be carried over a fork.
-        if self._connection is None or self._pid != os.getpid():
-            seconds = self._busy_timeout.total_seconds()
-            connection = sqlite3.connect(self.path, timeout=seconds, isolation_level=None, check_same_thread=False)
-            try:
-                connection.row_factory = sqlite3.Row
-                connection.execute("PRAGMA foreign_keys = ON")
-                _switch_to_wal(connection, seconds)
-                # A lease that was granted must stay granted after a power cut, or its token would be given twice.
-                connection.execute("PRAGMA synchronous = FULL")
-                self._migrate(connection)
-            except BaseException:
-                connection.close()
-                raise
-            self._connection, self._pid = connection, os.getpid()
-        return self._connection
-
-    def _migrate(self, connection: sqlite3.Connection) -> None:
-        if _schema_version(connection, self.path) == LATEST:
-            return
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            # Read again: another process may have migrated while this one waited.
-            version = _schema_version(connection, self.path)
-            for number, up in enumerate(MIGRATIONS[version:], version + 1):
-                up(connection)
-                connection.execute("UPDATE meta SET number = ? WHERE key = 'schema_version'", (number,))
-            connection.execute("COMMIT")
-        except BaseException:
-            _roll_back(connection)
-            raise
+    def announce(self, db: Statements, alert: Alert) -> None:
+        # Nobody can listen to a file.
+        pass
 
     @contextmanager
-    def _read(self) -> Iterator[sqlite3.Connection]:
-        with self._lock, self._translated():
+    def read(self) -> Iterator[Statements]:
+        with self.lock, self._translated():
             yield self._open()
 
     @contextmanager
-    def _write(self) -> Iterator[sqlite3.Connection]:
-        with self._lock, self._translated():
+    def write(self) -> Iterator[Statements]:
+        with self.lock, self._translated():
             connection = self._open()
             connection.execute("BEGIN IMMEDIATE")
             try:
@@ -145,603 +71,62 @@ class SqliteCatalog(CatalogWriter):
                 _roll_back(connection)
                 raise
 
+    def _open(self) -> sqlite3.Connection:
+        # A connection must not be carried over a fork.
+        if self._connection is None or self._pid != os.getpid():
+            connection = sqlite3.connect(
+                self.place, timeout=self._patience, isolation_level=None, check_same_thread=False
+            )
+            try:
+                connection.row_factory = sqlite3.Row
+                connection.execute("PRAGMA foreign_keys = ON")
+                _switch_to_wal(connection, self._patience)
+                # A lease that was granted must stay granted after a power cut, or its token would be given twice.
+                connection.execute("PRAGMA synchronous = FULL")
+                self._upgrade(connection)
+            except BaseException:
+                connection.close()
+                raise
+            self._connection, self._pid = connection, os.getpid()
+        return self._connection
+
+    def _upgrade(self, connection: sqlite3.Connection) -> None:
+        if self._version(connection) == latest():
+            return
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            # Read again: another process may have upgraded it while this one waited.
+            upgrade(_Schema(connection), self._version(connection))
+            connection.execute("COMMIT")
+        except BaseException:
+            _roll_back(connection)
+            raise
+
+    def _version(self, connection: sqlite3.Connection) -> int:
+        tables = {row["name"] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        return stored_version(connection, tables, self.place)
+
     @contextmanager
     def _translated(self) -> Iterator[None]:
         try:
             yield
         except sqlite3.Error as error:
-            raise CatalogError(why=f"{self.path}: {error}", fix=_fix(error)) from error
+            raise CatalogError(why=f"{self.place}: {error}", fix=_fix(error)) from error
 
-    def _as(self, read: Callable[[rows.Row], T], found: Sequence[sqlite3.Row]) -> list[T]:
-        try:
-            return [read(_mapping(row)) for row in found]
-        except (ValueError, KeyError, TypeError) as error:
-            raise CatalogError(why=f"{self.path} holds a value that cannot be read: {error}", fix=_REPAIR) from error
 
-    # Reading
+class _Schema:
+    """A connection as migrations see it."""
 
-    def find(self, name: TableName) -> StreamTableMeta | None:
-        with self._read() as db:
-            found = db.execute(f"SELECT * FROM stream_tables WHERE {_NAME}", _name(name)).fetchall()
-        return next(iter(self._as(rows.read_stream_table, found)), None)
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
 
-    def get_by_name(self, name: TableName) -> StreamTableMeta:
-        found = self.find(name)
-        if found is None:
-            raise _not_found(str(name), [str(meta.name) for meta in self.get_all()])
-        return found
+    def execute(self, sql: str, /) -> object:
+        return self._connection.execute(sql)
 
-    def get_by_id(self, stream_table_id: int) -> StreamTableMeta:
-        with self._read() as db:
-            return self._get(db, stream_table_id)
-
-    def get_by_table_id(self, table_id: str) -> StreamTableMeta:
-        with self._read() as db:
-            found = db.execute("SELECT * FROM stream_tables WHERE table_id = ?", (table_id,)).fetchall()
-        if not found:
-            raise _not_found(f"<storage {table_id}>")
-        return self._as(rows.read_stream_table, found)[0]
-
-    def _get(self, db: sqlite3.Connection, stream_table_id: int) -> StreamTableMeta:
-        found = db.execute("SELECT * FROM stream_tables WHERE id = ?", (stream_table_id,)).fetchall()
-        if not found:
-            raise _not_found(f"#{stream_table_id}")
-        return self._as(rows.read_stream_table, found)[0]
-
-    def get_all(self) -> list[StreamTableMeta]:
-        return self._stream_tables("")
-
-    def get_all_active(self) -> list[StreamTableMeta]:
-        return self._stream_tables("WHERE status IN ('ACTIVE', 'INITIALIZING')")
-
-    def consumers_of(self, source_id: str) -> list[StreamTableMeta]:
-        where = "WHERE id IN (SELECT stream_table_id FROM dependencies WHERE source_id = ?)"
-        return self._stream_tables(where, source_id)
-
-    def upstream_part(self, table_ids: Iterable[str]) -> tuple[list[StreamTableMeta], list[Dependency]]:
-        asked = rows.json_text(list(table_ids))
-        with self._read() as db:
-            # One statement for both, so that they belong to one state of the catalog.
-            found = db.execute(_UPSTREAM_PART, (asked,)).fetchall()
-        reached = {row["id"]: row for row in found}
-        tables = self._as(rows.read_stream_table, list(reached.values()))
-        return tables, self._as(rows.read_dependency, [row for row in found if row["source_id"] is not None])
-
-    def _stream_tables(self, where: str, *values: object) -> list[StreamTableMeta]:
-        order = "ORDER BY catalog, schema_name, table_name"
-        with self._read() as db:
-            found = db.execute(f"SELECT * FROM stream_tables {where} {order}", values).fetchall()
-        return self._as(rows.read_stream_table, found)
-
-    def dependencies_of(self, stream_table_id: int) -> list[Dependency]:
-        return self._dependencies("WHERE stream_table_id = ?", stream_table_id)
-
-    def all_dependencies(self) -> list[Dependency]:
-        return self._dependencies("")
-
-    def _dependencies(self, where: str, *values: object) -> list[Dependency]:
-        order = "ORDER BY stream_table_id, source_name, source_id"
-        with self._read() as db:
-            found = db.execute(f"SELECT * FROM dependencies {where} {order}", values).fetchall()
-        return self._as(rows.read_dependency, found)
-
-    def recent_history(self, name: TableName | None = None, max_rows: int = 20) -> list[RefreshRecord]:
-        where, values = ("", ()) if name is None else ("WHERE stream_table_id = ?", (self.get_by_name(name).id,))
-        with self._read() as db:
-            found = db.execute(
-                f"SELECT * FROM refresh_history {where} ORDER BY sequence DESC LIMIT ?", (*values, max_rows)
-            ).fetchall()
-        return self._as(rows.read_refresh, found)
-
-    def effective_runs(self, stream_table_id: int, max_rows: int) -> list[RefreshRecord]:
-        return self._effective_runs("stream_table_id = ?", stream_table_id, max_rows)
-
-    def runs_of_others(self, stream_table_id: int, max_rows: int) -> list[RefreshRecord]:
-        return self._effective_runs("stream_table_id <> ?", stream_table_id, max_rows)
-
-    def _effective_runs(self, whose: str, stream_table_id: int, max_rows: int) -> list[RefreshRecord]:
-        with self._read() as db:
-            found = db.execute(
-                f"SELECT * FROM refresh_history WHERE {whose} AND status = 'COMPLETED' "
-                "AND action IN ('INCREMENTAL', 'FULL', 'REINITIALIZE') ORDER BY sequence DESC LIMIT ?",
-                (stream_table_id, max_rows),
-            ).fetchall()
-        return self._as(rows.read_refresh, found)
-
-    def get_refresh(self, refresh_id: str) -> RefreshRecord | None:
-        with self._read() as db:
-            found = db.execute("SELECT * FROM refresh_history WHERE refresh_id = ?", (refresh_id,)).fetchall()
-        return next(iter(self._as(rows.read_refresh, found)), None)
-
-    def counters(self, stream_table_id: int) -> Counters:
-        with self._read() as db:
-            found = db.execute("SELECT * FROM counters WHERE stream_table_id = ?", (stream_table_id,)).fetchall()
-        if not found:
-            raise _not_found(f"#{stream_table_id}")
-        return self._as(rows.read_counters, found)[0]
-
-    def all_counters(self) -> list[Counters]:
-        with self._read() as db:
-            found = db.execute("SELECT * FROM counters ORDER BY stream_table_id").fetchall()
-        return self._as(rows.read_counters, found)
-
-    def get_lease(self, stream_table_id: int) -> Lease | None:
-        with self._read() as db:
-            found = self._lease_row(db, stream_table_id)
-        return None if found is None or found["holder"] is None else self._as(rows.read_lease, [found])[0]
-
-    def known_tables(self) -> list[KnownTable]:
-        with self._read() as db:
-            found = db.execute("SELECT * FROM known_tables ORDER BY kind, sequence").fetchall()
-        # SCHEMA, TABLE, VIEW: the alphabet happens to be the order in which they can be registered.
-        return self._as(rows.read_known_table, found)
-
-    def dag_version(self) -> int:
-        with self._read() as db:
-            return int(db.execute("SELECT number FROM meta WHERE key = 'dag_version'").fetchone()["number"])
-
-    def recent_alerts(self, name: TableName | None = None, max_rows: int = 100) -> list[Alert]:
-        where, values = ("", ()) if name is None else ("WHERE stream_table = ?", (str(name),))
-        with self._read() as db:
-            found = db.execute(
-                f"SELECT * FROM alerts {where} ORDER BY sequence DESC LIMIT ?", (*values, max_rows)
-            ).fetchall()
-        return self._as(rows.read_alert, found)
-
-    def paused(self) -> bool:
-        with self._read() as db:
-            return bool(db.execute("SELECT number FROM meta WHERE key = 'paused'").fetchone()["number"])
-
-    def now(self) -> datetime:
-        return datetime.now(UTC)
-
-    # Definitions
-
-    def insert(
-        self,
-        meta: StreamTableMeta,
-        dependencies: Sequence[Dependency],
-        *,
-        now: datetime,
-        dag_version: int | None = None,
-    ) -> int:
-        values = rows.write_stream_table(meta)
-        with self._write() as db:
-            _bump_dag(db, str(meta.name), dag_version)
-            if db.execute(f"SELECT 1 FROM stream_tables WHERE {_NAME}", _name(meta.name)).fetchone():
-                raise TableExists(name=meta.name, kind="stream table")
-            if db.execute("SELECT 1 FROM stream_tables WHERE table_id = ?", (meta.table_id,)).fetchone():
-                raise TableExists(name=meta.path, kind="storage of another stream table")
-            values["id"] = stream_table_id = _next(db, "last_stream_table")
-            values["created_at"] = values["updated_at"] = rows.moment(now)
-            _insert(db, "stream_tables", values)
-            _insert(db, "counters", {"stream_table_id": stream_table_id})
-            for dependency in dependencies:
-                _insert(db, "dependencies", rows.write_dependency(stream_table_id, dependency))
-        return stream_table_id
-
-    def update_definition(
-        self,
-        stream_table_id: int,
-        *,
-        now: datetime,
-        query: str | UnsetType = UNSET,
-        database: str | UnsetType = UNSET,
-        settings: Mapping[str, str] | UnsetType = UNSET,
-        target_lag: timedelta | UnsetType | None = UNSET,
-        refresh_mode: RefreshMode | UnsetType = UNSET,
-        key: tuple[str, ...] | UnsetType = UNSET,
-        definition_hash: str | UnsetType = UNSET,
-        table_id: str | UnsetType = UNSET,
-        path: str | UnsetType = UNSET,
-        dependencies: Sequence[Dependency] | UnsetType = UNSET,
-        dag_version: int | None = None,
-    ) -> None:
-        changes: dict[str, Any] = {
-            "query": query,
-            "database_name": database,
-            "settings": settings if settings is UNSET else rows.json_text(dict(settings)),
-            "target_lag_seconds": target_lag if target_lag is UNSET else rows.lag_seconds(target_lag),
-            "refresh_mode": refresh_mode if refresh_mode is UNSET else refresh_mode.value,
-            "key_columns": key if key is UNSET else rows.json_text(list(key)),
-            "definition_hash": definition_hash,
-            "table_id": table_id,
-            "path": path,
-        }
-        given = {column: value for column, value in changes.items() if value is not UNSET}
-        with self._write() as db:
-            old = self._get(db, stream_table_id)
-            _bump_dag(db, str(old.name), dag_version)
-            _update(db, stream_table_id, now, given)
-            if dependencies is not UNSET:
-                db.execute("DELETE FROM dependencies WHERE stream_table_id = ?", (stream_table_id,))
-                for dependency in dependencies:
-                    _insert(db, "dependencies", rows.write_dependency(stream_table_id, dependency))
-            if table_id is not UNSET and table_id != old.table_id:
-                _follow_new_storage(db, old, table_id, now)
-
-    def update_status(self, stream_table_id: int, status: Status, *, now: datetime) -> None:
-        with self._write() as db:
-            old = self._get(db, stream_table_id)
-            if not old.status.may_become(status):
-                raise InternalError(why=f"{old.name} cannot go from {old.status} to {status}")
-            changes: dict[str, Any] = {"status": status.value}
-            if old.status in {Status.SUSPENDED, Status.ERROR} and status in {Status.ACTIVE, Status.INITIALIZING}:
-                changes |= {"consecutive_errors": 0, "last_error": None}
-            _bump_dag(db, str(old.name))
-            _update(db, stream_table_id, now, changes)
-
-    def mark_reinit(self, stream_table_id: int, reason: str, *, now: datetime) -> None:
-        with self._write() as db:
-            self._get(db, stream_table_id)
-            _update(db, stream_table_id, now, {"needs_reinit": 1, "reinit_reason": reason})
-
-    def delete(self, stream_table_id: int, *, dag_version: int | None = None) -> None:
-        with self._write() as db:
-            _bump_dag(db, str(self._get(db, stream_table_id).name), dag_version)
-            # Dependencies and counters go by foreign key.
-            db.execute("DELETE FROM stream_tables WHERE id = ?", (stream_table_id,))
-            db.execute("DELETE FROM refresh_history WHERE stream_table_id = ?", (stream_table_id,))
-            db.execute("DELETE FROM leases WHERE stream_table_id = ?", (stream_table_id,))
-
-    # Refreshes
-
-    def update_after_refresh(
-        self,
-        lease: Lease,
-        *,
-        action: Action,
-        before: Frontier | None,
-        after: Frontier,
-        table_version: int | None,
-        now: datetime,
-        effective_mode: RefreshMode | None = None,
-        reason_code: str | None = None,
-        reason: str | None = None,
-    ) -> None:
-        with self._write() as db:
-            old = self._get(db, lease.stream_table_id)
-            self._check_fence(db, lease)
-            if old.frontier != before:
-                raise CommitConflict(name=old.name, why="its frontier is not where this refresh started")
-            rebuilt = action in {Action.FULL, Action.REINITIALIZE}
-            if before is not None and not rebuilt and not before <= after:
-                raise InternalError(why=f"the frontier of {old.name} would move back")
-            changes: dict[str, Any] = {
-                "status": (Status.SUSPENDED if old.status is Status.SUSPENDED else Status.ACTIVE).value,
-                "is_populated": 1,
-                "data_timestamp": rows.moment(after.data_timestamp) if after.data_timestamp else None,
-                "frontier": rows.frontier_text(after),
-                "frontier_version": table_version,
-                "effective_mode": effective_mode.value if effective_mode else None,
-                "reason_code": reason_code,
-                "reason": reason,
-                "consecutive_errors": 0,
-                "last_error": None,
-                "last_refresh_at": rows.moment(now),
-            }
-            if rebuilt:
-                changes |= {"needs_reinit": 0, "reinit_reason": None}
-            _update(db, old.id, now, changes)
-
-    def advance_no_data(
-        self, advances: Sequence[Advance], *, now: datetime, records: Sequence[RefreshRecord] = ()
-    ) -> frozenset[int]:
-        moved: set[int] = set()
-        stamp = rows.moment(now)
-        if not advances:
-            return frozenset()
-        with self._write() as db:
-            busy = {
-                row["stream_table_id"]
-                for row in db.execute(
-                    "SELECT stream_table_id FROM leases WHERE holder IS NOT NULL AND expires_at > ?", (stamp,)
-                )
-            }
-            stored = {row["id"]: row["frontier"] for row in db.execute("SELECT id, frontier FROM stream_tables")}
-            for advance in advances:
-                target = advance.stream_table_id
-                if target in busy or stored.get(target) != rows.frontier_text(advance.before):
-                    continue
-                if not advance.before <= advance.after:
-                    raise InternalError(why=f"the frontier of stream table #{target} would move back")
-                stamped = advance.after.data_timestamp
-                changes = {
-                    "frontier": rows.frontier_text(advance.after),
-                    "data_timestamp": rows.moment(stamped) if stamped else None,
-                    "consecutive_errors": 0,
-                    "last_error": None,
-                    "last_refresh_at": stamp,
-                }
-                _update(db, target, now, changes)
-                moved.add(target)
-            for record in records:
-                if record.stream_table_id in moved:
-                    _add_to_history(db, record)
-                    _count(db, record)
-        return frozenset(moved)
-
-    def record_failure(self, stream_table_id: int, error: str, *, now: datetime, countable: bool = True) -> int:
-        with self._write() as db:
-            found = db.execute(
-                "UPDATE stream_tables SET consecutive_errors = consecutive_errors + ?, last_error = ?, updated_at = ?"
-                " WHERE id = ? RETURNING consecutive_errors",
-                (int(countable), error, rows.moment(now), stream_table_id),
-            ).fetchone()
-            if found is None:
-                raise _not_found(f"#{stream_table_id}")
-        return int(found["consecutive_errors"])
-
-    def start_refresh(self, record: RefreshRecord) -> None:
-        if record.status is not RefreshStatus.RUNNING:
-            raise InternalError(why=f"a refresh starts as RUNNING, not as {record.status}")
-        with self._write() as db:
-            self._get(db, record.stream_table_id)
-            _add_to_history(db, record)
-
-    def finish_refresh(self, record: RefreshRecord) -> None:
-        if record.status is RefreshStatus.RUNNING or record.ended_at is None:
-            raise InternalError(why="a refresh that ends has an end and is not RUNNING")
-        values = rows.write_refresh(record)
-        del values["refresh_id"]
-        assignments = ", ".join(f"{column} = ?" for column in values)
-        with self._write() as db:
-            changed = db.execute(
-                f"UPDATE refresh_history SET {assignments} WHERE refresh_id = ? AND status = 'RUNNING'",
-                (*values.values(), record.refresh_id),
-            ).rowcount
-            if not changed:
-                raise self._lost(db, record.stream_table_id)
-            _count(db, record)
-
-    def record_refresh(self, record: RefreshRecord) -> None:
-        if record.status is RefreshStatus.RUNNING or record.ended_at is None:
-            raise InternalError(why="a refresh that is recorded at once has ended")
-        with self._write() as db:
-            self._get(db, record.stream_table_id)
-            _add_to_history(db, record)
-            _count(db, record)
-
-    def close_orphans(self, *, now: datetime) -> list[str]:
-        closed: list[str] = []
-        stamp = rows.moment(now)
-        with self._write() as db:
-            running = db.execute(
-                "SELECT h.refresh_id, h.stream_table_id, h.owner, h.lease_token, l.token, l.holder, l.expires_at"
-                " FROM refresh_history h LEFT JOIN leases l ON l.stream_table_id = h.stream_table_id"
-                " WHERE h.status = 'RUNNING' ORDER BY h.sequence"
-            ).fetchall()
-            for row in running:
-                same_lease = row["holder"] == row["owner"] and row["lease_token"] in {None, row["token"]}
-                held = row["holder"] is not None and same_lease and row["expires_at"] > stamp
-                if held and not is_dead(row["owner"]):
-                    continue
-                db.execute(
-                    "UPDATE refresh_history SET status = 'FAILED', ended_at = ?, error_message = ?"
-                    " WHERE refresh_id = ?",
-                    (stamp, INTERRUPTED, row["refresh_id"]),
-                )
-                db.execute(
-                    "UPDATE counters SET error_count = error_count + 1 WHERE stream_table_id = ?",
-                    (row["stream_table_id"],),
-                )
-                closed.append(row["refresh_id"])
-        return closed
-
-    def prune_history(self, keep: timedelta, *, now: datetime) -> int:
-        with self._write() as db:
-            return db.execute(
-                "DELETE FROM refresh_history WHERE started_at < ? AND status <> 'RUNNING'", (rows.moment(now - keep),)
-            ).rowcount
-
-    def reset_counters(self, stream_table_id: int) -> None:
-        with self._write() as db:
-            self._get(db, stream_table_id)
-            db.execute("DELETE FROM counters WHERE stream_table_id = ?", (stream_table_id,))
-            _insert(db, "counters", {"stream_table_id": stream_table_id})
-
-    # Leases
-
-    def acquire_lease(self, stream_table_id: int, holder: str, duration: timedelta, *, now: datetime) -> Lease:
-        with self._write() as db:
-            name = self._lease_name(db, stream_table_id)
-            found = self._lease_row(db, stream_table_id)
-            if found is not None and found["holder"] is not None:
-                held = self._as(rows.read_lease, [found])[0]
-                if held.expires_at > now and not is_dead(held.holder):
-                    raise TableBusy(name=name, holder=held.holder, until=held.expires_at.isoformat(timespec="seconds"))
-            token = 1 if found is None else found["token"] + 1
-            values = {
-                "stream_table_id": stream_table_id,
-                "token": token,
-                "holder": holder,
-                "expires_at": rows.moment(now + duration),
-                "renewed_at": rows.moment(now),
-            }
-            db.execute("DELETE FROM leases WHERE stream_table_id = ?", (stream_table_id,))
-            _insert(db, "leases", values)
-        return Lease(stream_table_id, token, holder, now + duration, now)
-
-    def renew_lease(self, lease: Lease, duration: timedelta, *, now: datetime) -> Lease:
-        with self._write() as db:
-            self._check_fence(db, lease)
-            db.execute(
-                "UPDATE leases SET expires_at = ?, renewed_at = ? WHERE stream_table_id = ?",
-                (rows.moment(now + duration), rows.moment(now), lease.stream_table_id),
-            )
-        return Lease(lease.stream_table_id, lease.token, lease.holder, now + duration, now)
-
-    def release_lease(self, lease: Lease) -> None:
-        with self._write() as db:
-            db.execute(
-                "UPDATE leases SET holder = NULL WHERE stream_table_id = ? AND token = ?",
-                (lease.stream_table_id, lease.token),
-            )
-
-    def _lease_row(self, db: sqlite3.Connection, stream_table_id: int) -> sqlite3.Row | None:
-        row: sqlite3.Row | None = db.execute(
-            "SELECT * FROM leases WHERE stream_table_id = ?", (stream_table_id,)
-        ).fetchone()
-        return row
-
-    def _check_fence(self, db: sqlite3.Connection, lease: Lease) -> None:
-        row = self._lease_row(db, lease.stream_table_id)
-        if row is None or row["token"] != lease.token or row["holder"] is None:
-            raise self._lost(db, lease.stream_table_id)
-
-    def _lost(self, db: sqlite3.Connection, stream_table_id: int) -> LeaseLost:
-        row = self._lease_row(db, stream_table_id)
-        holder = "nobody (it was released)" if row is None or row["holder"] is None else row["holder"]
-        return LeaseLost(name=self._lease_name(db, stream_table_id), holder=holder)
-
-    def _lease_name(self, db: sqlite3.Connection, stream_table_id: int) -> str:
-        return "the scheduler" if stream_table_id == SCHEDULER else str(self._get(db, stream_table_id).name)
-
-    # The scheduler
-
-    def release_all(self, holder: str) -> int:
-        with self._write() as db:
-            return db.execute("UPDATE leases SET holder = NULL WHERE holder = ?", (holder,)).rowcount
-
-    def record_alert(self, alert: Alert) -> None:
-        with self._write() as db:
-            _insert(db, "alerts", {**rows.write_alert(alert), "sequence": _next(db, "last_alert")})
-
-    def prune_alerts(self, keep: timedelta, *, now: datetime) -> int:
-        with self._write() as db:
-            return db.execute("DELETE FROM alerts WHERE at < ?", (rows.moment(now - keep),)).rowcount
-
-    def set_paused(self, paused: bool) -> None:
-        with self._write() as db:
-            db.execute("UPDATE meta SET number = ? WHERE key = 'paused'", (int(paused),))
-
-    # Plain tables, views and schemas
-
-    def remember_table(self, table: KnownTable) -> None:
-        where = "WHERE schema_name = ? AND table_name = ?"
-        with self._write() as db:
-            old = db.execute(f"SELECT sequence FROM known_tables {where}", (table.schema, table.table)).fetchone()
-            values = {
-                "schema_name": table.schema,
-                "table_name": table.table,
-                "kind": table.kind.value,
-                # A replaced view keeps its place, because others may have been built on it.
-                "sequence": _next(db, "last_known") if old is None else old["sequence"],
-                "path": table.path,
-                "create_text": table.text,
-                "provider": table.provider,
-            }
-            db.execute(f"DELETE FROM known_tables {where}", (table.schema, table.table))
-            _insert(db, "known_tables", values)
-
-    def forget_table(self, name: TableName) -> None:
-        with self._write() as db:
-            db.execute(
-                "DELETE FROM known_tables WHERE schema_name = ? AND table_name = ? AND kind <> ?",
-                (name.schema, name.table, KnownKind.SCHEMA.value),
-            )
-
-    def forget_schema(self, schema: str) -> None:
-        with self._write() as db:
-            db.execute("DELETE FROM known_tables WHERE schema_name = ?", (schema,))
-
-
-def _mapping(row: sqlite3.Row) -> dict[str, Any]:
-    return {column: row[column] for column in row.keys()}  # noqa: SIM118  (iterating a Row yields its values)
-
-
-def _name(name: TableName) -> tuple[str, str, str]:
-    return name.catalog, name.schema, name.table
-
-
-def _not_found(name: str, known: Sequence[str] = ()) -> StreamTableNotFound:
-    near = difflib.get_close_matches(name, known, n=1)
-    nearest = f"Did you mean {near[0]}?" if near else "SHOW STREAM TABLES lists those that exist."
-    return StreamTableNotFound(name=name, nearest=nearest)
-
-
-def _insert(db: sqlite3.Connection, table: str, values: Mapping[str, Any]) -> None:
-    marks = ", ".join("?" for _ in values)
-    db.execute(f"INSERT INTO {table} ({', '.join(values)}) VALUES ({marks})", tuple(values.values()))
-
-
-def _update(db: sqlite3.Connection, stream_table_id: int, now: datetime, changes: Mapping[str, Any]) -> None:
-    changed = {**changes, "updated_at": rows.moment(now)}
-    assignments = ", ".join(f"{column} = ?" for column in changed)
-    db.execute(f"UPDATE stream_tables SET {assignments} WHERE id = ?", (*changed.values(), stream_table_id))
-
-
-def _next(db: sqlite3.Connection, key: str) -> int:
-    row = db.execute("UPDATE meta SET number = number + 1 WHERE key = ? RETURNING number", (key,)).fetchone()
-    return int(row["number"])
-
-
-def _bump_dag(db: sqlite3.Connection, name: str, expected: int | None = None) -> None:
-    number = _next(db, "dag_version")
-    if expected is not None and number != expected + 1:
-        raise CommitConflict(name=name, why="the graph of stream tables was changed meanwhile")
-
-
-def _follow_new_storage(db: sqlite3.Connection, old: StreamTableMeta, table_id: str, now: datetime) -> None:
-    db.execute(
-        "UPDATE stream_tables SET needs_reinit = 1, reinit_reason = ?, updated_at = ? WHERE id IN"
-        " (SELECT stream_table_id FROM dependencies WHERE source_id = ?)",
-        (f"the storage of {old.name} was replaced", rows.moment(now), old.table_id),
-    )
-    db.execute("UPDATE dependencies SET source_id = ? WHERE source_id = ?", (table_id, old.table_id))
-
-
-def _add_to_history(db: sqlite3.Connection, record: RefreshRecord) -> None:
-    _insert(db, "refresh_history", {**rows.write_refresh(record), "sequence": _next(db, "last_refresh")})
-
-
-def _count(db: sqlite3.Connection, record: RefreshRecord) -> None:
-    completed = record.status is RefreshStatus.COMPLETED
-    duration = record.ended_at - record.started_at if completed and record.ended_at else timedelta(0)
-    lag = record.lag_before if completed else None
-    lag_ms = None if lag is None else _milliseconds(lag)
-    db.execute(
-        "UPDATE counters SET refresh_count = refresh_count + ?,"
-        " total_refresh_duration_ms = total_refresh_duration_ms + ?,"
-        " rows_inserted_total = rows_inserted_total + ?, rows_deleted_total = rows_deleted_total + ?,"
-        " skip_count = skip_count + ?, error_count = error_count + ?, last_lag_ms = COALESCE(?, last_lag_ms),"
-        " max_lag_ms = CASE WHEN ? > max_lag_ms THEN ? ELSE max_lag_ms END WHERE stream_table_id = ?",
-        (
-            int(completed),
-            _milliseconds(duration),
-            record.rows_inserted if completed else 0,
-            record.rows_deleted if completed else 0,
-            int(record.status is RefreshStatus.SKIPPED),
-            int(record.status is RefreshStatus.FAILED),
-            lag_ms,
-            lag_ms,
-            lag_ms,
-            record.stream_table_id,
-        ),
-    )
-
-
-def _milliseconds(duration: timedelta) -> int:
-    # A clock that was set back must not make a total shrink.
-    return max(0, duration // timedelta(milliseconds=1))
-
-
-def _schema_version(connection: sqlite3.Connection, path: Path) -> int:
-    tables = {row["name"] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    if not tables:
-        return 0
-    row = None
-    if "meta" in tables:
-        row = connection.execute("SELECT number FROM meta WHERE key = 'schema_version'").fetchone()
-    if row is None:
-        raise CatalogError(why=f"{path} is not a Penstock catalog", fix="Name another file, or move this one away.")
-    version = int(row["number"])
-    if version > LATEST:
-        raise CatalogError(
-            why=f"{path} was written by a newer Penstock (schema {version}; this one knows up to {LATEST})",
-            fix="Upgrade Penstock, or open another warehouse.",
-        )
-    return version
+    def epoch(self, moment: str | None, /) -> str:
+        day = "julianday('now')" if moment is None else f"julianday({moment})"
+        # 2440587.5 is the Julian day of 1970.
+        return f"(({day} - 2440587.5) * 86400.0)"
 
 
 def _switch_to_wal(connection: sqlite3.Connection, patience: float) -> None:
@@ -768,11 +153,11 @@ def _fix(error: sqlite3.Error) -> str:
     # The low byte is the primary code.
     primary = None if code is None else code & 0xFF
     if primary == sqlite3.SQLITE_CONSTRAINT:
-        return "This is a bug in Penstock; please report it with the output of `penstock doctor`."
+        return REPORT
     if primary in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
-        return "Another process is writing to it for long; try again."
+        return BUSY
     if primary in {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR}:
         return "Make room on the disk, or check it, then try again."
     if primary in {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM}:
         return "Check that the folder exists and that this user may write to it."
-    return _REPAIR
+    return REPAIR

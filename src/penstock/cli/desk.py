@@ -109,6 +109,6 @@ def refuse_other_folder(path: Path) -> None:
 
 def is_warehouse(path: Path) -> bool:
     """True if the folder holds settings or a catalog of Penstock."""
-    from penstock.engine.doctor import CATALOG_FILE
+    from penstock.catalog.open_catalog import CATALOG_FILE
 
     return (path / FILE_NAME).is_file() or (path / CATALOG_FILE).is_file()

@@ -15,16 +15,16 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from penstock.catalog.open_catalog import catalog_place, is_address
 from penstock.engine.jars import DELTA_VERSION, JARS, jars_folder, missing_jars
 from penstock.engine.java import require_java
 from penstock.errors import JavaUnusable, PenstockError
-
-CATALOG_FILE = "catalog.sqlite"
-"""Where the embedded catalog lies inside the warehouse."""
+from penstock.settings import Settings
 
 _PYSPARK_VERSION = "4.2.0"
 _OLDEST_PYTHON = (3, 11)
 _LEAST_FREE_BYTES = 2 * 1024**3
+_LARGEST_SKEW_SECONDS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +37,8 @@ class Check:
     advice: str = ""
 
 
-def diagnose(warehouse: Path, catalog: Path | None = None, deep: bool = False) -> list[Check]:
-    """Every check, in the order in which one should mend them; `catalog` is the SQLite file, if it is one."""
+def diagnose(warehouse: Path, catalog: str | Path | None = None, deep: bool = False) -> list[Check]:
+    """Every check, in the order in which one should mend them; without `catalog`, the setting says where it is."""
     warehouse = warehouse.absolute()
     checks = [
         _java(),
@@ -47,7 +47,7 @@ def diagnose(warehouse: Path, catalog: Path | None = None, deep: bool = False) -
         _package("Delta", "delta-spark", DELTA_VERSION),
         _package("delta-rs", "deltalake", "1.6"),
         _jars(),
-        _catalog(warehouse / CATALOG_FILE if catalog is None else catalog),
+        _catalog(warehouse, catalog),
         _warehouse(warehouse),
         _disk(warehouse),
     ]
@@ -89,7 +89,32 @@ def _jars() -> Check:
     return Check("jars", True, f"all {len(JARS)} in {folder}")
 
 
-def _catalog(file: Path) -> Check:
+def _catalog(warehouse: Path, place: str | Path | None) -> Check:
+    try:
+        place = place or catalog_place(warehouse, Settings.load(warehouse).catalog)
+        return _postgres(place) if is_address(place) else _sqlite(Path(place))
+    except PenstockError as error:
+        return Check("catalog", False, error.text, error.advice)
+
+
+def _postgres(address: str) -> Check:
+    # Here and not above, as in `open_catalog`.
+    from penstock.catalog.postgres import look
+    from penstock.catalog.postgres_address import PostgresAddress
+
+    state = look(address)
+    there = f"schema version {state.schema_version}" if state.schema_version else "none yet, will be made"
+    found = f"{PostgresAddress.parse(address)}, PostgreSQL {state.server}, {there}"
+    ahead = state.ahead.total_seconds()
+    if abs(ahead) > _LARGEST_SKEW_SECONDS:
+        # Leases go by the server's clock alone, so this does no harm to them.
+        way = "ahead of" if ahead > 0 else "behind"
+        advice = "Set both clocks; data timestamps and lags go by that of the machine."
+        return Check("catalog", False, f"{found}; its clock is {abs(ahead):.0f} s {way} this machine's", advice)
+    return Check("catalog", True, found)
+
+
+def _sqlite(file: Path) -> Check:
     if not file.exists():
         return Check("catalog", True, f"none yet; {file} will be made at the first start")
     try:

@@ -154,7 +154,7 @@ class Refresher:
             self._catalog,
             meta.id,
             timedelta(seconds=self.settings.lease_seconds),
-            self._now,
+            self._catalog.now,
             self._sleep,
             patience,
         ) as held:

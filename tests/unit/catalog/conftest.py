@@ -1,4 +1,4 @@
-"""A fresh catalog on disk, a fixed moment, and stream tables to put into it."""
+"""A fresh catalog in each kind of database, a fixed moment, and stream tables to put into it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from places import Place, PostgresPlace, SqlitePlace
 
 from penstock.catalog import (
     Action,
@@ -15,10 +16,12 @@ from penstock.catalog import (
     RefreshRecord,
     RefreshStatus,
     SourceType,
-    SqliteCatalog,
     StreamTableMeta,
+    open_catalog,
 )
+from penstock.catalog.sql_catalog import SqlCatalog
 from penstock.names import TableName
+from postgres import Postgres
 
 Add = Callable[..., int]
 Record = Callable[..., RefreshRecord]
@@ -29,19 +32,34 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "catalog.db"
 
 
+@pytest.fixture(params=["sqlite", "postgres"])
+def place(request: pytest.FixtureRequest, path: Path) -> Iterator[Place]:
+    if request.param == "sqlite":
+        yield SqlitePlace(path)
+        return
+    yield request.getfixturevalue("postgres_place")
+
+
+@pytest.fixture
+def postgres_place(postgres: Postgres) -> Iterator[PostgresPlace]:
+    held = PostgresPlace(postgres)
+    yield held
+    postgres.sql(f"DROP SCHEMA IF EXISTS {held.schema} CASCADE")
+
+
 @pytest.fixture
 def now() -> datetime:
     return datetime(2026, 3, 1, 12, 0, 0, 123456, tzinfo=UTC)
 
 
 @pytest.fixture
-def catalog(path: Path) -> Iterator[SqliteCatalog]:
-    with SqliteCatalog(path) as opened:
+def catalog(place: Place) -> Iterator[SqlCatalog]:
+    with open_catalog(place.address) as opened:
         yield opened
 
 
 @pytest.fixture
-def add(catalog: SqliteCatalog, now: datetime) -> Add:
+def add(catalog: SqlCatalog, now: datetime) -> Add:
     """Add a stream table that reads the given Delta tables, and return its id."""
 
     def add(name: str, /, *sources: str, **fields: Any) -> int:

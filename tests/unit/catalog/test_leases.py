@@ -9,11 +9,12 @@ import textwrap
 import threading
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from pathlib import Path
 
 import pytest
+from places import Place
 
-from penstock.catalog import SCHEDULER, Lease, SqliteCatalog, current_owner
+from penstock.catalog import SCHEDULER, Lease, current_owner
+from penstock.catalog.sql_catalog import SqlCatalog
 from penstock.errors import LeaseLost, StreamTableNotFound, TableBusy
 
 MINUTE = timedelta(minutes=1)
@@ -32,7 +33,7 @@ def run_process(script: str, *arguments: object) -> subprocess.Popen[str]:
 
 
 def test_a_held_lease_excludes_everybody_even_its_holder(
-    catalog: SqliteCatalog, add: Callable[..., int], now: datetime
+    catalog: SqlCatalog, add: Callable[..., int], now: datetime
 ) -> None:
     a, b = add("a"), add("b")
     catalog.acquire_lease(a, "one", MINUTE, now=now)
@@ -42,7 +43,7 @@ def test_a_held_lease_excludes_everybody_even_its_holder(
     assert catalog.acquire_lease(b, "two", MINUTE, now=now).stream_table_id == b
 
 
-def test_tokens_grow_over_release_and_expiry(catalog: SqliteCatalog, add: Callable[..., int], now: datetime) -> None:
+def test_tokens_grow_over_release_and_expiry(catalog: SqlCatalog, add: Callable[..., int], now: datetime) -> None:
     a = add("a")
     first = catalog.acquire_lease(a, "one", MINUTE, now=now)
     catalog.release_lease(first)
@@ -54,7 +55,7 @@ def test_tokens_grow_over_release_and_expiry(catalog: SqliteCatalog, add: Callab
 
 
 def test_renewing_extends_and_is_refused_after_a_takeover(
-    catalog: SqliteCatalog, add: Callable[..., int], now: datetime
+    catalog: SqlCatalog, add: Callable[..., int], now: datetime
 ) -> None:
     a = add("a")
     lease = catalog.acquire_lease(a, "one", MINUTE, now=now)
@@ -69,7 +70,7 @@ def test_renewing_extends_and_is_refused_after_a_takeover(
 
 
 def test_an_expired_lease_nobody_took_can_be_renewed(
-    catalog: SqliteCatalog, add: Callable[..., int], now: datetime
+    catalog: SqlCatalog, add: Callable[..., int], now: datetime
 ) -> None:
     a = add("a")
     lease = catalog.acquire_lease(a, "one", MINUTE, now=now)
@@ -77,7 +78,7 @@ def test_an_expired_lease_nobody_took_can_be_renewed(
     assert catalog.renew_lease(lease, MINUTE, now=late) == Lease(a, lease.token, "one", late + MINUTE, late)
 
 
-def test_a_released_lease_cannot_be_renewed(catalog: SqliteCatalog, add: Callable[..., int], now: datetime) -> None:
+def test_a_released_lease_cannot_be_renewed(catalog: SqlCatalog, add: Callable[..., int], now: datetime) -> None:
     lease = catalog.acquire_lease(add("a"), "one", MINUTE, now=now)
     catalog.release_lease(lease)
     with pytest.raises(LeaseLost, match="released"):
@@ -85,7 +86,7 @@ def test_a_released_lease_cannot_be_renewed(catalog: SqliteCatalog, add: Callabl
 
 
 def test_releasing_a_lost_lease_does_not_free_the_new_one(
-    catalog: SqliteCatalog, add: Callable[..., int], now: datetime
+    catalog: SqlCatalog, add: Callable[..., int], now: datetime
 ) -> None:
     a = add("a")
     lost = catalog.acquire_lease(a, "one", MINUTE, now=now)
@@ -94,7 +95,7 @@ def test_releasing_a_lost_lease_does_not_free_the_new_one(
     assert catalog.get_lease(a) == held
 
 
-def test_the_scheduler_has_a_lease_of_its_own(catalog: SqliteCatalog, now: datetime) -> None:
+def test_the_scheduler_has_a_lease_of_its_own(catalog: SqlCatalog, now: datetime) -> None:
     held = catalog.acquire_lease(SCHEDULER, "one", MINUTE, now=now)
     with pytest.raises(TableBusy, match="the scheduler"):
         catalog.acquire_lease(SCHEDULER, "two", MINUTE, now=now)
@@ -102,13 +103,13 @@ def test_the_scheduler_has_a_lease_of_its_own(catalog: SqliteCatalog, now: datet
     assert beat.renewed_at == now + timedelta(seconds=1)
 
 
-def test_there_is_no_lease_on_nothing(catalog: SqliteCatalog, now: datetime) -> None:
+def test_there_is_no_lease_on_nothing(catalog: SqlCatalog, now: datetime) -> None:
     with pytest.raises(StreamTableNotFound):
         catalog.acquire_lease(99, "one", MINUTE, now=now)
 
 
 def test_a_dead_process_of_this_host_is_succeeded_at_once(
-    catalog: SqliteCatalog, add: Callable[..., int], now: datetime
+    catalog: SqlCatalog, add: Callable[..., int], now: datetime
 ) -> None:
     a = add("a")
     worker = run_process("from penstock.catalog import current_owner; print(current_owner())")
@@ -118,7 +119,7 @@ def test_a_dead_process_of_this_host_is_succeeded_at_once(
     assert catalog.acquire_lease(a, current_owner(), MINUTE, now=now).token == first.token + 1
 
 
-def test_of_many_threads_one_gets_the_lease(catalog: SqliteCatalog, add: Callable[..., int], now: datetime) -> None:
+def test_of_many_threads_one_gets_the_lease(catalog: SqlCatalog, add: Callable[..., int], now: datetime) -> None:
     a = add("a")
     start = threading.Barrier(8)
     won: list[Lease] = []
@@ -142,11 +143,11 @@ def test_of_many_threads_one_gets_the_lease(catalog: SqliteCatalog, add: Callabl
 CONTENDER = """
     import sys
     from datetime import datetime, timedelta
-    from penstock.catalog import SqliteCatalog, current_owner
+    from penstock.catalog import current_owner, open_catalog
     from penstock.errors import TableBusy
 
     path, rounds, now = sys.argv[1], int(sys.argv[2]), datetime.fromisoformat(sys.argv[3])
-    catalog = SqliteCatalog(path)
+    catalog = open_catalog(path)
     print("ready", flush=True)
     sys.stdin.readline()
     tokens = []
@@ -163,11 +164,11 @@ CONTENDER = """
 
 
 def test_processes_never_share_a_lease_nor_a_token(
-    catalog: SqliteCatalog, add: Callable[..., int], path: Path, now: datetime
+    catalog: SqlCatalog, add: Callable[..., int], place: Place, now: datetime
 ) -> None:
     assert add("a") == 1
     rounds = 20
-    workers = [run_process(CONTENDER, path, rounds, now.isoformat()) for _ in range(3)]
+    workers = [run_process(CONTENDER, place.address, rounds, now.isoformat()) for _ in range(3)]
     for worker in workers:
         assert worker.stdout is not None
         assert worker.stdout.readline() == "ready\n"

@@ -10,11 +10,13 @@ import textwrap
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
-from pathlib import Path
 
 import pytest
+from places import Place
+from test_leases import run_process
 
-from penstock.catalog import Action, Counters, RefreshRecord, RefreshStatus, SqliteCatalog, current_owner
+from penstock.catalog import Action, Counters, RefreshRecord, RefreshStatus, current_owner
+from penstock.catalog.sql_catalog import SqlCatalog
 from penstock.errors import InternalError, LeaseLost, StreamTableNotFound
 from penstock.names import Frontier, TableName
 
@@ -22,7 +24,7 @@ MINUTE = timedelta(minutes=1)
 SECOND = timedelta(seconds=1)
 
 
-def test_every_field_survives(catalog: SqliteCatalog, add: Callable[..., int], now: datetime) -> None:
+def test_every_field_survives(catalog: SqlCatalog, add: Callable[..., int], now: datetime) -> None:
     a = add("a")
     running = RefreshRecord(
         refresh_id="r",
@@ -67,7 +69,7 @@ def test_every_field_survives(catalog: SqliteCatalog, add: Callable[..., int], n
 
 
 def test_newest_first_and_no_more_than_asked(
-    catalog: SqliteCatalog, add: Callable[..., int], record: Callable[..., RefreshRecord]
+    catalog: SqlCatalog, add: Callable[..., int], record: Callable[..., RefreshRecord]
 ) -> None:
     a, b = add("a"), add("b")
     # All start at the same moment, as under a clock that stands still.
@@ -81,7 +83,7 @@ def test_newest_first_and_no_more_than_asked(
 
 
 def test_counters_add_up_by_outcome(
-    catalog: SqliteCatalog, add: Callable[..., int], record: Callable[..., RefreshRecord], now: datetime
+    catalog: SqlCatalog, add: Callable[..., int], record: Callable[..., RefreshRecord], now: datetime
 ) -> None:
     a = add("a")
     lags = (90 * SECOND, 40 * SECOND)
@@ -119,7 +121,7 @@ def test_counters_add_up_by_outcome(
 
 
 def test_a_clock_that_was_set_back_does_not_shrink_a_total(
-    catalog: SqliteCatalog, add: Callable[..., int], record: Callable[..., RefreshRecord], now: datetime
+    catalog: SqlCatalog, add: Callable[..., int], record: Callable[..., RefreshRecord], now: datetime
 ) -> None:
     a = add("a")
     line = record("r", a)
@@ -129,7 +131,7 @@ def test_a_clock_that_was_set_back_does_not_shrink_a_total(
 
 
 def test_a_refresh_starts_running_and_ends_ended(
-    catalog: SqliteCatalog, add: Callable[..., int], record: Callable[..., RefreshRecord], now: datetime
+    catalog: SqlCatalog, add: Callable[..., int], record: Callable[..., RefreshRecord], now: datetime
 ) -> None:
     line = record("r", add("a"))
     with pytest.raises(InternalError):
@@ -145,7 +147,7 @@ def test_a_refresh_starts_running_and_ends_ended(
 
 
 def test_pruning_drops_old_ended_rows_only(
-    catalog: SqliteCatalog, add: Callable[..., int], record: Callable[..., RefreshRecord], now: datetime
+    catalog: SqlCatalog, add: Callable[..., int], record: Callable[..., RefreshRecord], now: datetime
 ) -> None:
     a = add("a")
     old, edge = now - timedelta(days=30, microseconds=1), now - timedelta(days=30)
@@ -159,7 +161,7 @@ def test_pruning_drops_old_ended_rows_only(
 
 
 def test_the_row_of_a_living_worker_is_left_alone(
-    catalog: SqliteCatalog, add: Callable[..., int], record: Callable[..., RefreshRecord], now: datetime
+    catalog: SqlCatalog, add: Callable[..., int], record: Callable[..., RefreshRecord], now: datetime
 ) -> None:
     a = add("a")
     lease = catalog.acquire_lease(a, current_owner(), MINUTE, now=now)
@@ -169,7 +171,7 @@ def test_the_row_of_a_living_worker_is_left_alone(
 
 
 def test_a_closed_row_says_so_and_cannot_be_finished_any_more(
-    catalog: SqliteCatalog, add: Callable[..., int], record: Callable[..., RefreshRecord], now: datetime
+    catalog: SqlCatalog, add: Callable[..., int], record: Callable[..., RefreshRecord], now: datetime
 ) -> None:
     a = add("a")
     line = record("r", a, owner="elsewhere:1:x", lease_token=1)
@@ -189,7 +191,7 @@ def test_a_closed_row_says_so_and_cannot_be_finished_any_more(
 
 
 def test_an_older_row_of_a_worker_that_goes_on_is_closed(
-    catalog: SqliteCatalog, add: Callable[..., int], record: Callable[..., RefreshRecord], now: datetime
+    catalog: SqlCatalog, add: Callable[..., int], record: Callable[..., RefreshRecord], now: datetime
 ) -> None:
     a = add("a")
     for name in ("lost", "running"):
@@ -203,10 +205,10 @@ def test_an_older_row_of_a_worker_that_goes_on_is_closed(
 DOOMED = """
     import sys
     from datetime import datetime, timedelta
-    from penstock.catalog import Action, RefreshRecord, RefreshStatus, SqliteCatalog, current_owner
+    from penstock.catalog import Action, RefreshRecord, RefreshStatus, current_owner, open_catalog
 
     now = datetime.fromisoformat(sys.argv[2])
-    catalog = SqliteCatalog(sys.argv[1])
+    catalog = open_catalog(sys.argv[1])
     lease = catalog.acquire_lease(1, current_owner(), timedelta(days=1), now=now)
     catalog.start_refresh(RefreshRecord(
         refresh_id="doomed", stream_table_id=1, name="default.a", action=Action.FULL, status=RefreshStatus.RUNNING,
@@ -219,12 +221,12 @@ DOOMED = """
 
 @pytest.mark.kill
 def test_a_killed_worker_is_noticed_although_its_lease_runs_on(
-    catalog: SqliteCatalog, add: Callable[..., int], path: Path, now: datetime
+    catalog: SqlCatalog, add: Callable[..., int], place: Place, now: datetime
 ) -> None:
     assert add("a") == 1
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     worker = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(DOOMED), str(path), now.isoformat()],
+        [sys.executable, "-c", textwrap.dedent(DOOMED), place.address, now.isoformat()],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -239,3 +241,42 @@ def test_a_killed_worker_is_noticed_although_its_lease_runs_on(
         worker.kill()
     assert catalog.close_orphans(now=now) == ["doomed"]
     assert catalog.acquire_lease(1, current_owner(), MINUTE, now=now).token == 2
+
+
+COUNTER = """
+    import sys
+    from datetime import datetime
+    from penstock.catalog import Action, RefreshRecord, RefreshStatus, open_catalog
+
+    who, rounds, now = sys.argv[2], int(sys.argv[3]), datetime.fromisoformat(sys.argv[4])
+    with open_catalog(sys.argv[1]) as catalog:
+        print("ready", flush=True)
+        sys.stdin.readline()
+        for number in range(rounds):
+            catalog.record_refresh(RefreshRecord(
+                refresh_id=f"{who}-{number}", stream_table_id=1, name="default.a", action=Action.INCREMENTAL,
+                status=RefreshStatus.COMPLETED, started_at=now, ended_at=now, rows_inserted=2, rows_deleted=1,
+            ))
+"""
+
+
+def test_processes_that_count_together_lose_nothing(
+    catalog: SqlCatalog, add: Callable[..., int], place: Place, now: datetime
+) -> None:
+    assert add("a") == 1
+    rounds = 25
+    workers = [run_process(COUNTER, place.address, who, rounds, now.isoformat()) for who in ("one", "two")]
+    for worker in workers:
+        assert worker.stdout is not None
+        assert worker.stdout.readline() == "ready\n"
+    for worker in workers:
+        assert worker.stdin is not None
+        worker.stdin.write("go\n")
+        worker.stdin.flush()
+    for worker in workers:
+        worker.communicate(timeout=60)
+        assert worker.returncode == 0
+    counters = catalog.counters(1)
+    assert (counters.refresh_count, counters.rows_inserted_total, counters.rows_deleted_total) == (50, 100, 50)
+    lines = catalog.recent_history(max_rows=100)
+    assert len({line.refresh_id for line in lines}) == 2 * rounds

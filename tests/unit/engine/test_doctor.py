@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from penstock.catalog.open_catalog import CATALOG_FILE, open_catalog
 from penstock.engine import doctor
-from penstock.engine.doctor import CATALOG_FILE, Check, diagnose
+from penstock.engine.doctor import Check, diagnose
+from postgres import Postgres
 
 
 def named(name: str, checks: list[Check]) -> Check:
@@ -59,6 +61,48 @@ def test_damaged_catalog_is_found_and_left_alone(tmp_path: Path, content: bytes)
     assert not check.ok
     assert "rebuilt" in check.advice
     assert (tmp_path / CATALOG_FILE).read_bytes() == content
+
+
+def test_catalog_on_a_server_is_looked_at_and_not_made(tmp_path: Path, postgres: Postgres) -> None:
+    address = postgres.url("doctor")
+    (tmp_path / "penstock.toml").write_text(f'catalog = "{address}"')
+    check = named("catalog", diagnose(tmp_path))
+    assert check.ok
+    assert "PostgreSQL 18" in check.found
+    assert check.found.endswith("none yet, will be made")
+    assert postgres.sql("SELECT 1 FROM pg_namespace WHERE nspname = 'doctor'") == []
+    open_catalog(address).close()
+    check = named("catalog", diagnose(tmp_path))
+    assert check.ok
+    assert "schema version" in check.found
+    assert postgres.password not in str(check)
+    postgres.sql("DROP SCHEMA doctor CASCADE")
+
+
+def test_catalog_on_a_server_with_another_clock_is_said(
+    tmp_path: Path, postgres: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor, "_LARGEST_SKEW_SECONDS", -1)
+    check = named("catalog", diagnose(tmp_path, postgres.url("doctor")))
+    assert not check.ok
+    assert "clock" in check.found
+    assert "Set both clocks" in check.advice
+
+
+@pytest.mark.parametrize(
+    ("setting", "advice"),
+    [
+        ('catalog = "postgresql://ann:hunter2@127.0.0.1:1/shop"', "can be reached"),
+        ('catalog = "postgresql://ann:hunter2@127.0.0.1"', "Write it as"),
+        ('catalogue = "postgresql://ann:hunter2@127.0.0.1/shop"', "Allowed"),
+    ],
+)
+def test_catalog_that_cannot_be_used_says_what_to_do(tmp_path: Path, setting: str, advice: str) -> None:
+    (tmp_path / "penstock.toml").write_text(setting)
+    check = named("catalog", diagnose(tmp_path))
+    assert not check.ok
+    assert advice in check.advice
+    assert "hunter2" not in str(check)
 
 
 def test_warehouse_that_does_not_exist_is_not_made(tmp_path: Path) -> None:

@@ -1,12 +1,13 @@
 """The schema of the catalog as a list of steps; step n takes version n − 1 to version n.
 
-A step, once released, never changes. Each runs in a transaction together with the note of its number.
+A step, once released, never changes. Each runs in a transaction together with the note of its number. What databases
+write differently is asked of the connection, so that the steps stand once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 from penstock.catalog.migrations import v0001_initial, v0002_rows_at_rest, v0003_effort, v0004_alerts
 
@@ -17,11 +18,13 @@ class Connection(Protocol):
     def execute(self, sql: str, /) -> Any:
         """Run one statement."""
 
+    def epoch(self, moment: str | None, /) -> str:
+        """SQL for the seconds since 1970 of a column that holds a moment, or of now."""
 
-MIGRATIONS: Final[tuple[Callable[[Connection], None], ...]] = (
+
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     v0001_initial.up,
     v0002_rows_at_rest.up,
     v0003_effort.up,
     v0004_alerts.up,
 )
-LATEST: Final = len(MIGRATIONS)

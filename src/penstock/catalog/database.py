@@ -1,0 +1,77 @@
+"""What a catalog needs of an SQL database; one implementation per database.
+
+Statements carry `?` for every value. Each error of a database leaves its implementation as `CatalogError`, cause
+chained, and none of them names a password.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from datetime import datetime
+from typing import Any, Final, Protocol
+
+from penstock.catalog.model import Alert
+
+REPAIR: Final = "Run `penstock repair`: it rebuilds the catalog from the stream tables themselves."
+REPORT: Final = "This is a bug in Penstock; please report it with the output of `penstock doctor`."
+BUSY: Final = "Another process is writing to it for long; try again."
+
+
+class Row(Protocol):
+    """One row of a result, by column name."""
+
+    def __getitem__(self, column: str, /) -> Any:
+        """The value of a column."""
+
+
+class Result(Protocol):
+    """What a statement answered."""
+
+    @property
+    def rowcount(self) -> int:
+        """How many rows were changed."""
+
+    def fetchone(self) -> Any:
+        """The next row, or None."""
+
+    def fetchall(self) -> list[Any]:
+        """All rows that are left."""
+
+    def __iter__(self) -> Iterator[Any]:
+        """The rows that are left, one by one."""
+
+
+class Statements(Protocol):
+    """Where statements are run."""
+
+    def execute(self, sql: str, parameters: Sequence[Any] = (), /) -> Result:
+        """Run one statement."""
+
+
+class Database(ABC):
+    """One database, shared by all threads of this process and by other processes."""
+
+    place: str
+    """Where it is, as errors tell it."""
+
+    @abstractmethod
+    def read(self) -> AbstractContextManager[Statements]:
+        """Each statement of the block sees one state of the catalog, and waits for no writer."""
+
+    @abstractmethod
+    def write(self) -> AbstractContextManager[Statements]:
+        """All of the block happens, or nothing; it begins when no other write is under way, and then has the last."""
+
+    @abstractmethod
+    def now(self) -> datetime:
+        """The clock that all who share the database go by."""
+
+    @abstractmethod
+    def announce(self, db: Statements, alert: Alert) -> None:
+        """Tell the database's listeners of an alert, if it has any, when the write is committed."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of it; the next transaction opens it again."""

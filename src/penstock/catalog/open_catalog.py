@@ -1,0 +1,36 @@
+"""The catalog of a place: an address of PostgreSQL, or a SQLite file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final, TypeGuard
+
+from penstock.catalog.sql_catalog import SqlCatalog
+from penstock.catalog.sqlite import SqliteCatalog
+
+CATALOG_FILE: Final = "catalog.sqlite"
+"""Where the embedded catalog lies inside the warehouse."""
+
+
+def catalog_place(warehouse: Path, setting: str) -> str | Path:
+    """Where the catalog of a warehouse is; a relative path starts at the warehouse.
+
+    >>> str(catalog_place(Path("/w"), "")), catalog_place(Path("/w"), "postgresql://ann@host/shop")
+    ('/w/catalog.sqlite', 'postgresql://ann@host/shop')
+    """
+    return setting if is_address(setting) else warehouse / (setting or CATALOG_FILE)
+
+
+def is_address(place: str | Path) -> TypeGuard[str]:
+    """True if the catalog is on a server."""
+    return isinstance(place, str) and "://" in place
+
+
+def open_catalog(place: str | Path) -> SqlCatalog:
+    """Open the catalog that is there, or make one."""
+    if is_address(place):
+        # Here and not above: most warehouses never talk to a server, and the driver takes time to load.
+        from penstock.catalog.postgres import PostgresCatalog
+
+        return PostgresCatalog(place)
+    return SqliteCatalog(place)
