@@ -27,7 +27,7 @@ PAGE = "reference/python.md"
 _PARAMETERS = {
     "path": "The warehouse folder. It is made if it is not there.",
     "spark": "A Spark session with Delta; it is checked, used, and left running. None starts a local one.",
-    "catalog": "Path of the SQLite catalog. None keeps it in the warehouse.",
+    "catalog": "Path of a SQLite file, or `postgresql://…`. None: the setting `catalog`.",
     "settings": "`Settings`, or a mapping of names to values; see the configuration page.",
     "text": "Statements, separated by semicolons.",
     "progress": "A function that is called with a `Progress` as the work moves on.",
