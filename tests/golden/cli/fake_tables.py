@@ -77,6 +77,7 @@ class StatusRow:
     data_timestamp: datetime | None = NOON
     errors: int = 0
     last_error: str | None = None
+    blocked_by: tuple[str, ...] = ()
 
 
 @dataclass
@@ -219,6 +220,7 @@ class FakeTables:
                 "sales.a_stream_table_with_a_rather_long_name", "SUSPENDED", "INCREMENTAL", errors=3,
                 current_lag=timedelta(days=1, hours=2), lag_exceeded=True, last_error="[QUERY_FAILED] division by zero",
             ),
+            StatusRow("default.waiting", blocked_by=("sales.a_stream_table_with_a_rather_long_name",)),
             StatusRow("default.unread", "INITIALIZING", "FULL", None, None, None, None, None, last_refresh=None),
         ]  # fmt: skip
 
