@@ -41,9 +41,10 @@ from penstock.monitor.picture import GraphPicture, picture
 from penstock.monitor.status import StatusRow, status
 from penstock.names import Frontier, TableName
 from penstock.refresh.advise import LayoutAdvice, advise
-from penstock.refresh.alter import alter, redefine, restore_definition, show_definition, status_of
+from penstock.refresh.alter import alter, postpone, redefinition, restore_definition, show_definition, status_of
 from penstock.refresh.audit import AuditReport, audit
-from penstock.refresh.create import make, mode_of, propose
+from penstock.refresh.create import Proposal, make, mode_of, propose
+from penstock.refresh.define import Redefinition
 from penstock.refresh.drop import drop
 from penstock.refresh.explain import Explanation, explain_query, explain_table
 from penstock.refresh.fresh import fresh_rows
@@ -306,20 +307,28 @@ class StreamTables:
         lag = parse_target_lag(target_lag, self._minimum_lag)
         proposal = propose(warehouse, name, query, lag, mode_of(refresh_mode), tuple(key or ()))
         if held is not None:
-            changed = redefine(warehouse, held, proposal)
-            meta = held
-        else:
-            changed = True
-            meta = make(warehouse, proposal)
+            return self._replace(held, proposal, initialize, progress)
+        meta = make(warehouse, proposal)
         refreshed = None
-        if changed and initialize:
+        if initialize:
             try:
                 refreshed = self.refresh(name, progress)
             except Exception:
-                if held is None:
-                    drop(warehouse, meta, cascade=False)
+                drop(warehouse, meta, cascade=False)
                 raise
-        return _info(warehouse.catalog.get_by_name(table), created=changed, refresh=refreshed)
+        return _info(warehouse.catalog.get_by_name(table), created=True, refresh=refreshed)
+
+    def _replace(
+        self, held: StreamTableMeta, proposal: Proposal, initialize: bool, progress: Report | None
+    ) -> StreamTableInfo:
+        """Give a stream table another definition, with its rows unless they are to come later."""
+        warehouse = self._warehouse
+        change, refreshed = redefinition(warehouse, held, proposal), None
+        if change is not None and initialize:
+            refreshed = self._refresh([held], progress, isolate=False, redefined=change)[-1]
+        elif change is not None:
+            postpone(warehouse, held, change)
+        return _info(warehouse.catalog.get_by_name(held.name), created=change is not None, refresh=refreshed)
 
     def _text_of(self, query: DataFrame | Callable[[SparkSession], DataFrame]) -> str:
         frame = query(self.spark) if callable(query) else query
@@ -340,7 +349,11 @@ class StreamTables:
         status: str | UnsetType = UNSET,
         query: str | UnsetType = UNSET,
     ) -> None:
-        """Change what is given. `target_lag` None means DOWNSTREAM; a new query rebuilds the rows at once."""
+        """Change what is given. `target_lag` None means DOWNSTREAM.
+
+        The rows of a new query are computed beside the old ones and take their place in one commit, together with the
+        definition; if the query fails, nothing has changed.
+        """
         meta = self._find(name)
         lag = target_lag if target_lag is UNSET else parse_target_lag(target_lag, self._minimum_lag)
         mode = refresh_mode if refresh_mode is UNSET else mode_of(refresh_mode)
@@ -349,8 +362,7 @@ class StreamTables:
         if query is not UNSET:
             meta = self._find(name)
             proposal = propose(self._warehouse, name, query, meta.target_lag, meta.refresh_mode, meta.key)
-            if redefine(self._warehouse, meta, proposal):
-                self.refresh(name)
+            self._replace(meta, proposal, True, None)
 
     def drop_stream_table(self, name: str, if_exists: bool = False, cascade: bool = False) -> list[str]:
         """Drop a stream table; returns the names of all that were dropped."""
@@ -382,9 +394,10 @@ class StreamTables:
         progress: Report | None,
         isolate: bool,
         now: datetime | None = None,
+        redefined: Redefinition | None = None,
     ) -> list[RefreshResult]:
         warehouse = self._warehouse
-        results = refresh_together(warehouse, targets, now or warehouse.now(), progress, isolate)
+        results = refresh_together(warehouse, targets, now or warehouse.now(), progress, isolate, redefined)
         for result in results:
             if result.action == "REINITIALIZE":
                 show_definition(warehouse, self._find(result.name))

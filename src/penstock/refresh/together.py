@@ -15,9 +15,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from penstock.catalog.model import Action, RefreshRecord, RefreshStatus, SourceType, Status, StreamTableMeta
+from penstock.catalog.model import Action, Dependency, RefreshRecord, RefreshStatus, SourceType, Status, StreamTableMeta
 from penstock.catalog.owner import current_owner
 from penstock.catalog.writer import CatalogWriter
+from penstock.engine.definition import Definition
 from penstock.engine.threads import spark_threads
 from penstock.engine.workspace import Logs
 from penstock.errors import PenstockError, SourceMissing
@@ -25,6 +26,7 @@ from penstock.graph.dag import StreamGraph
 from penstock.graph.order import order_refreshes
 from penstock.graph.side_by_side import work_side_by_side
 from penstock.names import Frontier
+from penstock.refresh.define import Redefinition
 from penstock.refresh.result import Progress, RefreshResult, Report
 from penstock.refresh.run import Quiet
 from penstock.refresh.survey import Pins
@@ -37,14 +39,17 @@ def refresh_together(
     stamp: datetime,
     report: Report | None = None,
     isolate: bool = False,
+    redefinition: Redefinition | None = None,
 ) -> list[RefreshResult]:
     """Refresh the targets and everything upstream of them, as of a moment; results upstreams first, ties by name.
 
-    With `isolate`, the error of one table is kept in history and blocks its consumers only; else it is raised.
+    With `isolate`, the error of one table is kept in history and blocks its consumers only; else it is raised. With a
+    `redefinition` of the target, the rows of its new definition take the place of the old ones.
     """
     wanted = {meta.table_id for meta in targets}
-    scene = Scene.of(warehouse.catalog, warehouse.logs, wanted)
-    tour = _Tour(warehouse, scene, wanted, stamp, None if report is None else _one_at_a_time(report), isolate)
+    scene = Scene.of(warehouse.catalog, warehouse.logs, wanted, redefinition)
+    told = None if report is None else _one_at_a_time(report)
+    tour = _Tour(warehouse, scene, wanted, stamp, told, isolate, redefinition)
     tour.settle_quiet()
     tour.bring_the_rest()
     return tour.results()
@@ -62,9 +67,14 @@ class Scene:
     """Base table → its newest version. One that is missing is left out: whoever reads it says so, with its name."""
 
     @classmethod
-    def of(cls, catalog: CatalogWriter, logs: Logs, wanted: Iterable[str]) -> Scene:
+    def of(
+        cls, catalog: CatalogWriter, logs: Logs, wanted: Iterable[str], redefinition: Redefinition | None = None
+    ) -> Scene:
         """The wanted stream tables with everything upstream of them; pins the base tables."""
-        found, dependencies = catalog.upstream_part(wanted)
+        if redefinition is None:
+            found, dependencies = catalog.upstream_part(wanted)
+        else:
+            found, dependencies = _redefined_part(catalog, redefinition)
         tables = {meta.table_id: meta for meta in found}
         graph = StreamGraph.build(found, dependencies)
         versions: dict[str, int] = {}
@@ -105,6 +115,7 @@ class _Tour:
     stamp: datetime
     report: Report | None
     isolate: bool
+    redefinition: Redefinition | None = None
     arrived: dict[str, Arrival] = field(default_factory=dict)
     looked: set[str] = field(default_factory=set)
     """Tables that were found not to be quiet."""
@@ -114,7 +125,7 @@ class _Tour:
         refresher, found = self.warehouse.refresher, dict[str, Quiet]()
         there: dict[str, Arrival] = {}
         for key in self.scene.order:
-            pins = self._pins(key, there) if self._may_run(key) else None
+            pins = self._pins(key, there) if self._may_run(key) and self._wanted(key) is None else None
             quiet = refresher.look(self.scene.tables[key], pins) if pins is not None else None
             if quiet is None and pins is not None:
                 self.looked.add(key)
@@ -164,12 +175,17 @@ class _Tour:
             why = "its upstreams show different versions of one table; another worker is ahead of this refresh"
             return Arrival(_skipped(catalog, meta, "INCONSISTENT_PINS", why, self.stamp), blocked=True)
         try:
-            result = self.warehouse.refresher.refresh(meta, pins, self.report, key in self.looked)
+            result = self.warehouse.refresher.refresh(meta, pins, self.report, key in self.looked, self._wanted(key))
         except PenstockError:
             if not self.isolate:
                 raise
             return Arrival(blocked=True)
         return replace(self._arrival(result.frontier or Frontier({}), result.version), result=result)
+
+    def _wanted(self, key: str) -> Definition | None:
+        """The definition that a table is to be given."""
+        given = self.redefinition
+        return given.definition if given is not None and given.table_id == key else None
 
     def _may_run(self, key: str) -> bool:
         return key in self.wanted or self.scene.tables[key].status not in {Status.SUSPENDED, Status.ERROR}
@@ -187,6 +203,17 @@ class _Tour:
 
     def _arrival(self, frontier: Frontier, version: int | None) -> Arrival:
         return Arrival(version=version, bases=frontier.base_versions(self.scene.tables))
+
+
+def _redefined_part(
+    catalog: CatalogWriter, redefinition: Redefinition
+) -> tuple[list[StreamTableMeta], list[Dependency]]:
+    """What `upstream_part` would give of a table if its new definition were in force."""
+    reads = [each.source_id for each in redefinition.dependencies if each.source_type is SourceType.STREAM_TABLE]
+    found, dependencies = catalog.upstream_part(reads)
+    meta = catalog.get_by_table_id(redefinition.table_id)
+    own = [replace(each, stream_table_id=meta.id) for each in redefinition.dependencies]
+    return [*found, meta], [*dependencies, *own]
 
 
 def _agreed(vectors: Iterable[Mapping[str, int] | None]) -> dict[str, int] | None:

@@ -14,9 +14,9 @@ from penstock.catalog.writer import CatalogWriter
 from penstock.engine.definition import Definition, text_hash
 from penstock.engine.pinned_query import folder
 from penstock.engine.registry import view_text
-from penstock.engine.storage import DEFINITION_KEY, Storage
+from penstock.engine.storage import standing
 from penstock.engine.workspace import Logs, Workspace
-from penstock.errors import PenstockError
+from penstock.errors import PenstockError, SourceMissing, StorageMissing
 from penstock.names import TableName
 from penstock.operators.source import Source
 from penstock.refresh.run import Refresher
@@ -80,7 +80,10 @@ class Warehouse:
 
     def definition(self, meta: StreamTableMeta) -> Definition:
         """The definition in a stream table's own metadata."""
-        return Definition.from_json(Storage.open(meta.path).configuration[DEFINITION_KEY])
+        try:
+            return Definition.from_json(standing(self.logs.at(meta.path)).definition)
+        except SourceMissing as gone:
+            raise StorageMissing(name=str(meta.name), path=meta.path, why=gone.text) from gone
 
     def view_hash(self, view: str) -> str:
         """A hash of a view's present text; empty if the view is gone."""
