@@ -36,6 +36,8 @@ from penstock.lang import (
     Statement,
     parse,
 )
+from penstock.monitor.diagnose.diagnosis import Diagnosis, diagnose
+from penstock.monitor.diagnose.gather import gather
 from penstock.monitor.info import info
 from penstock.monitor.picture import GraphPicture, picture
 from penstock.monitor.status import StatusRow, status
@@ -52,6 +54,7 @@ from penstock.refresh.optimize import OptimizeResult, keep_vectors, optimize
 from penstock.refresh.read_together import rows_together
 from penstock.refresh.repair import RepairReport, repair
 from penstock.refresh.result import RefreshResult, Report
+from penstock.refresh.retention import guard_vacuum
 from penstock.refresh.together import refresh_together
 from penstock.refresh.warehouse import Warehouse
 from penstock.schedule.tick import due
@@ -241,6 +244,8 @@ class StreamTables:
                 return _optimized(self.optimize(statement.name, progress=progress))
 
     def _pass_through(self, statement: PassThrough) -> DataFrame:
+        if statement.verb == "VACUUM":
+            guard_vacuum(self._warehouse, statement, registry.current_schema(self.spark))
         frame = self.spark.sql(statement.sql)
         if statement.kind in {"ddl", "other"} and registry.is_forgetful(self.spark):
             self._remember()
@@ -470,6 +475,10 @@ class StreamTables:
         return status(self._warehouse.catalog, self._warehouse.now(), self._minimum_lag)
 
     pgt_status = status
+
+    def diagnose(self, name: str) -> Diagnosis:
+        """Why a stream table is stale, or why it can be trusted, with what to do; nothing is computed or changed."""
+        return diagnose(gather(self._warehouse, self._find(name), self._minimum_lag))
 
     def history(self, name: str | None = None, max_rows: int = 20) -> list[RefreshRecord]:
         """The newest refreshes first."""

@@ -11,6 +11,7 @@ from penstock.cli import (
     alter,
     audit,
     create,
+    diagnose,
     doctor,
     drop,
     explain,
@@ -48,6 +49,7 @@ app.command("tick")(tick.tick)
 app.command("optimize")(optimize.optimize)
 app.command("repair")(repair.repair)
 app.command("status")(status.status)
+app.command("diagnose")(diagnose.diagnose)
 app.command("history")(history.history)
 app.command("graph")(graph.graph)
 app.command("info")(info.info)
