@@ -118,6 +118,7 @@ class Refresher:
         workspace: Callable[[Definition], Workspace],
         logs: Logs,
         view_hash: Callable[[str], str],
+        function_hash: Callable[[str], str | None],
         now: Callable[[], datetime],
         sleep: Callable[[float], None],
         tell: Callable[[Alert], None],
@@ -128,6 +129,7 @@ class Refresher:
         self._logs = logs
         self._handles = Handles()
         self._view_hash = view_hash
+        self._function_hash = function_hash
         self._now = now
         self._sleep = sleep
         self._tell = tell
@@ -349,6 +351,9 @@ class Refresher:
         if attempt.wanted is None and meta.definition_hash != definition.hash:
             # Whoever put it in force did not live to tell the catalog.
             self._tell_catalog(meta, definition, plan)
+        if pin.foreign:
+            told = ", ".join(f"{each.operation} at version {each.version}" for each in pin.foreign)
+            _log.info("%s: commits of others accepted, they move no rows: %s", meta.name, told)
         if decision.action is Action.NO_DATA:
             carried = self._carried(attempt, decision, situation, pin, storage, definition)
             return self._finish(attempt, decision, situation, pin, None, held, plan, carried)
@@ -462,6 +467,10 @@ class Refresher:
         version: int | None = None,
     ) -> RefreshResult:
         shown = version if version is not None else pin.record_version
+        record = pin.record
+        # A rebuild that its worker did not live to tell of: the frontier need not have gone forward.
+        unheard = record is not None and attempt.meta.frontier_version != pin.record_version
+        rebuilt = unheard and record is not None and record.action == Action.REINITIALIZE
         mode = (
             RefreshMode.INCREMENTAL
             if plan.incremental and attempt.meta.refresh_mode is not RefreshMode.FULL
@@ -470,7 +479,7 @@ class Refresher:
         with attempt.timed("record"):
             self._catalog.update_after_refresh(
                 held.lease,
-                action=decision.action,
+                action=Action.REINITIALIZE if rebuilt else decision.action,
                 before=attempt.meta.frontier,
                 after=situation.after,
                 table_version=shown if shown is not None else pin.version,
@@ -497,10 +506,10 @@ class Refresher:
             f" ({_reason(decision)})" if decision.reason_code else "",
             extra={"stream_table": result.name, "refresh_id": attempt.refresh_id, "event": "refreshed"},
         )
-        record = self._record(attempt, decision.action, situation, RefreshStatus.COMPLETED)
+        done = self._record(attempt, decision.action, situation, RefreshStatus.COMPLETED)
         self._catalog.finish_refresh(
             replace(
-                record,
+                done,
                 reason=_reason(decision),
                 commit_version=version,
                 rows_inserted=result.rows_inserted,
@@ -573,7 +582,7 @@ class Refresher:
             dependencies = self._catalog.dependencies_of(meta.id)
             return next((each.columns_used for each in dependencies if each.source_id == source), ())
 
-        return survey(meta, definition, found, pins, self._logs, self._view_hash, columns_used)
+        return survey(meta, definition, found, pins, self._logs, self._view_hash, columns_used, self._function_hash)
 
     def _failed(self, attempt: Attempt, pins: Pins, error: PenstockError) -> None:
         if attempt.wanted is None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from penstock.catalog.model import Alert, StreamTableMeta
 from penstock.catalog.writer import CatalogWriter
 from penstock.engine.definition import Definition, text_hash
+from penstock.engine.functions import function_code
 from penstock.engine.pinned_query import folder
 from penstock.engine.registry import view_text
 from penstock.engine.storage import standing
@@ -41,12 +42,20 @@ class Warehouse:
     tell: Callable[[Alert], None] = lambda _: None
     """Passes an alert on to whoever is to know."""
     logs: Logs = field(default_factory=Logs)
-    _workspaces: dict[str, tuple[str, Workspace]] = field(default_factory=dict)
+    _workspaces: dict[str, tuple[tuple[str | None, ...], Workspace]] = field(default_factory=dict)
     _making: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
         self.refresher = Refresher(
-            self.catalog, self.settings, self.workspace, self.logs, self.view_hash, self.now, self.sleep, self._pass_on
+            self.catalog,
+            self.settings,
+            self.workspace,
+            self.logs,
+            self.view_hash,
+            self.function_hash,
+            self.now,
+            self.sleep,
+            self._pass_on,
         )
 
     def _pass_on(self, alert: Alert) -> None:
@@ -58,15 +67,17 @@ class Warehouse:
         return str((self.root / STORAGE_FOLDER / name.schema / f"{name.table}-{stream_table_id[:8]}").resolve())
 
     def workspace(self, definition: Definition) -> Workspace:
-        """The workspace of a stream table, made anew when its definition changes."""
+        """The workspace of a stream table, made anew when its definition or a function of it changes."""
         held = self._workspaces.get(definition.id)
-        if held is not None and held[0] == definition.hash:
+        # A session keeps the functions that it was given.
+        key = definition.hash, *(self.function_hash(name) for name in definition.functions)
+        if held is not None and held[0] == key:
             return held[1]
-        made = definition.hash, self.fresh_workspace(definition.settings, definition.database)
+        made = key, self.fresh_workspace(definition.settings, definition.database)
         with self._making:
             # Another thread may have been faster; there is one workspace, so that its lock is worth something.
             held = self._workspaces.get(definition.id)
-            if held is None or held[0] != definition.hash:
+            if held is None or held[0] != key:
                 held = self._workspaces[definition.id] = made
             return held[1]
 
@@ -89,6 +100,11 @@ class Warehouse:
         """A hash of a view's present text; empty if the view is gone."""
         text = view_text(self.spark, view)
         return "" if text is None else text_hash(text)
+
+    def function_hash(self, function: str) -> str | None:
+        """A hash of a function's present code; empty if that cannot be read, None if the function is gone."""
+        code = function_code(self.spark, function)
+        return text_hash(code) if code else code
 
     def _by_name(self, name: TableName) -> Source | None:
         meta = self.catalog.find(name)

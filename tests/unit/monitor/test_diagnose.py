@@ -164,13 +164,7 @@ def test_the_root_cause_upstream_is_named() -> None:
             id="running",
         ),
         pytest.param(
-            case(
-                meta(
-                    effective_mode=RefreshMode.FULL,
-                    reason_code="NON_DETERMINISTIC",
-                    reason="rand: Leave it out of the query.",
-                )
-            ),
+            case(refusal=("NON_DETERMINISTIC", "rand", "Leave it out of the query.")),
             "ALWAYS_FULL",
             "NON_DETERMINISTIC",
             id="always full",

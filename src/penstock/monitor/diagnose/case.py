@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from penstock.catalog.model import Lease, RefreshMode, RefreshRecord, StreamTableMeta
+from penstock.catalog.model import Lease, RefreshRecord, StreamTableMeta
 from penstock.refresh.retention import Holding
 
 
@@ -46,6 +46,8 @@ class Case:
     foreign: tuple[str, ...] = ()
     """What others did to its storage without moving rows."""
     holdings: tuple[Holding, ...] = ()
+    refusal: tuple[str, str, str] | None = None
+    """Why its query has no delta rule, if it has none: reason code, what stands in the way, what would help."""
     opaque: tuple[str, ...] = ()
     """Functions of its query whose code cannot be watched."""
     upstreams: tuple[Case, ...] = field(default=())
@@ -76,8 +78,3 @@ class Case:
         return tuple(
             each for each in self.history if each.status == "COMPLETED" and each.action not in {"NO_DATA", "SKIP"}
         )
-
-    @property
-    def is_full(self) -> bool:
-        """True if it is maintained by recomputing although nobody asked for that."""
-        return self.meta.effective_mode is RefreshMode.FULL and self.meta.refresh_mode is not RefreshMode.FULL

@@ -155,12 +155,10 @@ def too_slow(case: Case) -> Finding | None:
 
 
 def always_full(case: Case) -> Finding | None:
-    code = case.meta.reason_code
-    if not case.is_full or code is None:
+    if case.refusal is None:
         return None
-    meaning = REASONS.get(code, "")
-    text = f"every refresh recomputes the whole query, because of {code}: {meaning or case.meta.reason}"
-    fix = _instead(case.meta.reason) or f"See what stands in the way: penstock explain {case.name}"
+    code, construct, fix = case.refusal
+    text = f"every refresh recomputes the whole query ({code}): {REASONS.get(code, construct)}: {construct}"
     return Finding("ALWAYS_FULL", text, fix)
 
 
@@ -290,8 +288,3 @@ def _told(error: str | None) -> tuple[str, str]:
     lines = (error or "the reason was not kept").splitlines()
     advice = lines[-1].strip() if len(lines) > 1 and lines[-1].startswith("  ") else ""
     return lines[0].strip(), advice
-
-
-def _instead(reason: str | None) -> str:
-    """What would make a query incremental, as the refusal itself says after its construct."""
-    return reason.partition(": ")[2] if reason else ""

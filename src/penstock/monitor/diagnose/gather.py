@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
-from penstock.catalog.model import SCHEDULER, Dependency, Lease, SourceType, StreamTableMeta
+from penstock.catalog.model import SCHEDULER, Dependency, Lease, RefreshMode, SourceType, StreamTableMeta
+from penstock.compile.plan import compile_query
 from penstock.engine.definition import Definition
 from penstock.engine.interval import ChangeSet, classify
 from penstock.engine.storage import Standing, standing
@@ -58,6 +59,8 @@ def _case(
         rebuild=_rebuild(warehouse, meta, found) if found is not None else None,
         storage_lost=lost,
         foreign=tuple(f"{each.operation} at version {each.version}" for each in found.foreign) if found else (),
+        refusal=_refusal(warehouse, meta),
+        opaque=_opaque(found),
         holdings=tuple(holdings(catalog, warehouse.logs, [meta])),
         upstreams=tuple(
             _case(warehouse, tables[each.source_id], tables, allowed)
@@ -75,6 +78,28 @@ def _standing(warehouse: Warehouse, meta: StreamTableMeta) -> tuple[Standing | N
     if found.table_id != meta.table_id:
         return found, "another Delta table has taken its place"
     return found, None
+
+
+def _refusal(warehouse: Warehouse, meta: StreamTableMeta) -> tuple[str, str, str] | None:
+    """Why the query has no delta rule; asked of the compiler only where it is known to be recomputed."""
+    if meta.effective_mode is not RefreshMode.FULL or meta.refresh_mode is RefreshMode.FULL:
+        return None
+    try:
+        definition = warehouse.definition(meta)
+        workspace = warehouse.workspace(definition)
+        with workspace.alone():
+            refused = compile_query(workspace.bind(definition.query), definition.key, definition.settings).refused
+    except (PenstockError, KeyError, ValueError):
+        return None
+    return None if refused is None else (refused.reason, refused.construct, refused.fix)
+
+
+def _opaque(found: Standing | None) -> tuple[str, ...]:
+    try:
+        definition = Definition.from_json(found.definition) if found is not None else None
+    except (KeyError, ValueError):
+        return ()
+    return tuple(name for name, held in definition.functions.items() if not held) if definition is not None else ()
 
 
 def _held(lease: Lease | None, now: datetime) -> Lease | None:
@@ -108,7 +133,16 @@ def _rebuild(warehouse: Warehouse, meta: StreamTableMeta, found: Standing) -> tu
     pins = Pins({}, warehouse.now())
     try:
         definition = Definition.from_json(found.definition)
-        situation = survey(meta, definition, found, pins, warehouse.logs, warehouse.view_hash, columns_used)
+        situation = survey(
+            meta,
+            definition,
+            found,
+            pins,
+            warehouse.logs,
+            warehouse.view_hash,
+            columns_used,
+            warehouse.function_hash,
+        )
     except (PenstockError, KeyError, ValueError):
         # A source that cannot be read is a finding of its own.
         return None
