@@ -39,8 +39,8 @@ def text() -> str:
     parts.append(
         "## Errors of Spark and Delta\n\n"
         "What Spark, Delta or the system raise during a refresh becomes one of the above. The condition decides, by "
-        "the longest entry that it begins with; else the class of its SQLSTATE; else telling words and the class of the "
-        "exception. What is not known is INTERNAL."
+        "the longest entry that it begins with; else the class of its SQLSTATE; else telling words and the class of "
+        "the exception. What is not known is INTERNAL."
     )
     parts.append(table(["Condition", "Becomes"], [_meant(name, held) for name, held in sorted(CONDITIONS.items())]))
     parts.append(table(["SQLSTATE", "Becomes"], [_meant(f"{name}…", held) for name, held in SQL_STATES.items()]))

@@ -258,9 +258,12 @@ def chain_of(error: BaseException) -> list[Link]:
 
 def _links(error: BaseException) -> list[Link]:
     number = error.errno if isinstance(error, OSError) else None
-    condition = error.getCondition() if isinstance(error, PySparkException) else None
-    state = error.getSqlState() if isinstance(error, PySparkException) else None
-    message = "" if isinstance(error, Py4JJavaError) else str(error)
+    try:
+        condition = error.getCondition() if isinstance(error, PySparkException) else None
+        state = error.getSqlState() if isinstance(error, PySparkException) else None
+        message = "" if isinstance(error, Py4JJavaError) else str(error)
+    except (Py4JError, OSError) as gone:
+        return [Link(type(error).__name__, ""), Link(type(gone).__name__, str(gone))]
     links = [Link(type(error).__name__, message, condition, state, number)]
     thrown = _thrown(error)
     for _ in range(_DEEPEST):
@@ -319,8 +322,8 @@ def _begins(condition: str, name: str) -> bool:
 
 
 def _told(error: BaseException, chain: list[Link]) -> str:
-    """What to show people: of the link that decided, else of the whole."""
+    """What to show people: of the link that decided, else of the first that says anything."""
     deciding = meaning_of(chain)
-    link = next((each for each in chain if each.message and _of(each) is deciding), None)
-    text = link.message if link is not None and deciding is not None else str(error)
-    return first_lines(text) or type(error).__name__
+    spoken = [each for each in chain if each.message]
+    link = next((each for each in spoken if deciding is not None and _of(each) is deciding), next(iter(spoken), None))
+    return first_lines(link.message if link is not None else "") or type(error).__name__

@@ -50,7 +50,6 @@ from penstock.errors import (
     QueryInvalid,
     Retry,
     SourceChanged,
-    SourceMissing,
     StateDamaged,
 )
 from penstock.names import Frontier, Interval, SourceVersion
@@ -178,8 +177,8 @@ class Refresher:
                 definition = Definition.from_json(found.definition)
             with attempt.timed("classify"):
                 situation = self._survey(meta, definition, found, pins)
-        except (PenstockError, KeyError, ValueError):
-            # Whatever it is, the refresh that follows says it in full.
+        except Exception:
+            # Whatever it is, a Spark that is gone included: the refresh that follows says it in full, and keeps it.
             return None
         if (
             situation.rebuild is not None
@@ -335,8 +334,13 @@ class Refresher:
         self, attempt: Attempt, pins: Pins, held: HeldLease, report: Report | None, rebuild: tuple[str, str] | None
     ) -> RefreshResult:
         with ExitStack() as until:
-            self._settle_definition(attempt.meta)
-            return self._carried_out(attempt, *self._prepared(attempt, pins, rebuild, until), held, report)
+            work, decision, situation = self._prepared(attempt, pins, rebuild, until)
+            unset = work.pin.unset
+            if unset is None:
+                return self._carried_out(attempt, work, decision, situation, held, report)
+        # Properties that a commit brought into force, and whose worker did not live to set them.
+        work.storage.set_configuration(dict(unset))
+        return self._attempt(attempt, pins, held, report, rebuild)
 
     def _carried_out(
         self,
@@ -389,16 +393,6 @@ class Refresher:
     def _redefine(self, meta: StreamTableMeta, storage: Storage, definition: Definition, work: Work) -> None:
         storage.set_configuration(work.configuration(definition))
         self._tell_catalog(meta, definition, work.plan)
-
-    def _settle_definition(self, meta: StreamTableMeta) -> None:
-        """Set the properties that a commit brought into force, if its worker did not live to do it."""
-        try:
-            unset = standing(self._logs.at(meta.path)).unset
-        except SourceMissing:
-            # Opening the storage, which comes next, says it in full.
-            return
-        if unset is not None:
-            Storage.open(meta.path).set_configuration(dict(unset))
 
     def _tell_catalog(self, meta: StreamTableMeta, definition: Definition, plan: Plan) -> None:
         self._catalog.update_definition(

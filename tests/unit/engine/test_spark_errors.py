@@ -175,6 +175,14 @@ def test_a_full_disk_is_no_conflict_of_delta_rs(raised: Exception, kind: type[Pe
     assert type(told.value) is kind
 
 
+def test_an_error_that_only_a_jvm_which_is_gone_could_explain() -> None:
+    class Captured(PySparkException):
+        def getCondition(self) -> str:
+            raise Py4JNetworkError("Error while sending or receiving")
+
+    assert type(understood(Captured(message="?"), "t")) is EngineUnavailable
+
+
 def test_a_lost_file_is_named() -> None:
     error = PySparkException(message="[FAILED_READ_FILE] File /data/part-1.parquet does not exist. os error 110")
     assert type(understood(error, "t")) is StorageUnreachable
