@@ -13,6 +13,8 @@ from generate.table import code, table
 from penstock import api
 from penstock.catalog.model import RefreshRecord
 from penstock.engine.layout import FileLayout
+from penstock.monitor.diagnose.diagnosis import Diagnosis
+from penstock.monitor.diagnose.findings import Finding
 from penstock.monitor.picture import GraphPicture
 from penstock.monitor.status import StatusRow
 from penstock.refresh.advise import LayoutAdvice
@@ -55,7 +57,7 @@ _SECTIONS = {
     "Refreshing": ["refresh", "tick"],
     "Scheduling": ["run", "scheduler", "pause", "resume", "reload"],
     "Reading": ["table", "read_together", "explain", "audit"],
-    "Looking": ["status", "history", "graph", "info"],
+    "Looking": ["status", "diagnose", "history", "graph", "info"],
     "Care": ["advise", "optimize", "repair", "close"],
 }
 _SAME = {"refresh_stream_table": "refresh", "pgt_status": "status", "refresh_history": "history", "st_graph": "graph"}
@@ -67,6 +69,8 @@ _RESULTS = [
     AuditReport,
     Explanation,
     StatusRow,
+    Diagnosis,
+    Finding,
     RefreshRecord,
     GraphPicture,
     LayoutAdvice,

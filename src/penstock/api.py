@@ -36,14 +36,17 @@ from penstock.lang import (
     Statement,
     parse,
 )
+from penstock.monitor.diagnose.diagnosis import Diagnosis, diagnose
+from penstock.monitor.diagnose.gather import gather
 from penstock.monitor.info import info
 from penstock.monitor.picture import GraphPicture, picture
 from penstock.monitor.status import StatusRow, status
 from penstock.names import Frontier, TableName
 from penstock.refresh.advise import LayoutAdvice, advise
-from penstock.refresh.alter import alter, redefine, restore_definition, status_of
+from penstock.refresh.alter import alter, postpone, redefinition, restore_definition, status_of
 from penstock.refresh.audit import AuditReport, audit
-from penstock.refresh.create import make, mode_of, propose
+from penstock.refresh.create import Proposal, make, mode_of, propose
+from penstock.refresh.define import Redefinition
 from penstock.refresh.drop import drop
 from penstock.refresh.explain import Explanation, explain_query, explain_table
 from penstock.refresh.fresh import fresh_rows
@@ -51,6 +54,7 @@ from penstock.refresh.optimize import OptimizeResult, optimize
 from penstock.refresh.read_together import rows_together
 from penstock.refresh.repair import RepairReport, repair
 from penstock.refresh.result import RefreshResult, Report
+from penstock.refresh.retention import guard_vacuum
 from penstock.refresh.together import refresh_together
 from penstock.refresh.warehouse import Warehouse
 from penstock.schedule.clock import SystemClock
@@ -243,6 +247,8 @@ class StreamTables:
                 return _optimized(self.optimize(statement.name, progress=progress))
 
     def _pass_through(self, statement: PassThrough) -> DataFrame:
+        if statement.verb == "VACUUM":
+            guard_vacuum(self._warehouse, statement, registry.current_schema(self.spark))
         frame = self.spark.sql(statement.sql)
         if statement.kind in {"ddl", "other"} and registry.is_forgetful(self.spark):
             self._remember()
@@ -309,20 +315,28 @@ class StreamTables:
         lag = parse_target_lag(target_lag, self._minimum_lag)
         proposal = propose(warehouse, name, query, lag, mode_of(refresh_mode), tuple(key or ()))
         if held is not None:
-            changed = redefine(warehouse, held, proposal)
-            meta = held
-        else:
-            changed = True
-            meta = make(warehouse, proposal)
+            return self._replace(held, proposal, initialize, progress)
+        meta = make(warehouse, proposal)
         refreshed = None
-        if changed and initialize:
+        if initialize:
             try:
                 refreshed = self.refresh(name, progress)
             except Exception:
-                if held is None:
-                    drop(warehouse, meta, cascade=False)
+                drop(warehouse, meta, cascade=False)
                 raise
-        return _info(warehouse.catalog.get_by_name(table), created=changed, refresh=refreshed)
+        return _info(warehouse.catalog.get_by_name(table), created=True, refresh=refreshed)
+
+    def _replace(
+        self, held: StreamTableMeta, proposal: Proposal, initialize: bool, progress: Report | None
+    ) -> StreamTableInfo:
+        """Give a stream table another definition, with its rows unless they are to come later."""
+        warehouse = self._warehouse
+        change, refreshed = redefinition(warehouse, held, proposal), None
+        if change is not None and initialize:
+            refreshed = self._refresh([held], progress, isolate=False, redefined=change)[-1]
+        elif change is not None:
+            postpone(warehouse, held, change)
+        return _info(warehouse.catalog.get_by_name(held.name), created=change is not None, refresh=refreshed)
 
     def _text_of(self, query: DataFrame | Callable[[SparkSession], DataFrame]) -> str:
         frame = query(self.spark) if callable(query) else query
@@ -343,7 +357,11 @@ class StreamTables:
         status: str | UnsetType = UNSET,
         query: str | UnsetType = UNSET,
     ) -> None:
-        """Change what is given. `target_lag` None means DOWNSTREAM; a new query rebuilds the rows at once."""
+        """Change what is given. `target_lag` None means DOWNSTREAM.
+
+        The rows of a new query are computed beside the old ones and take their place in one commit, together with the
+        definition; if the query fails, nothing has changed.
+        """
         meta = self._find(name)
         lag = target_lag if target_lag is UNSET else parse_target_lag(target_lag, self._minimum_lag)
         mode = refresh_mode if refresh_mode is UNSET else mode_of(refresh_mode)
@@ -352,8 +370,7 @@ class StreamTables:
         if query is not UNSET:
             meta = self._find(name)
             proposal = propose(self._warehouse, name, query, meta.target_lag, meta.refresh_mode, meta.key)
-            if redefine(self._warehouse, meta, proposal):
-                self.refresh(name)
+            self._replace(meta, proposal, True, None)
 
     def drop_stream_table(self, name: str, if_exists: bool = False, cascade: bool = False) -> list[str]:
         """Drop a stream table; returns the names of all that were dropped."""
@@ -418,9 +435,10 @@ class StreamTables:
         progress: Report | None,
         isolate: bool,
         now: datetime | None = None,
+        redefined: Redefinition | None = None,
     ) -> list[RefreshResult]:
         warehouse = self._warehouse
-        return refresh_together(warehouse, targets, now or warehouse.now(), progress, isolate)
+        return refresh_together(warehouse, targets, now or warehouse.now(), progress, isolate, redefined)
 
     # -- layout
 
@@ -487,6 +505,10 @@ class StreamTables:
         return status(self._warehouse.catalog, self._warehouse.now(), self._minimum_lag)
 
     pgt_status = status
+
+    def diagnose(self, name: str) -> Diagnosis:
+        """Why a stream table is stale, or why it can be trusted, with what to do; nothing is computed or changed."""
+        return diagnose(gather(self._warehouse, self._find(name), self._minimum_lag))
 
     def history(self, name: str | None = None, max_rows: int = 20) -> list[RefreshRecord]:
         """The newest refreshes first."""

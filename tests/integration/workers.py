@@ -34,6 +34,8 @@ STEPS: dict[str, tuple[str, str, str]] = {
     "classified": ("penstock.refresh.run", "Refresher._survey", "after"),
     "decided": ("penstock.refresh.run", "compute", "before"),
     "computed": ("penstock.refresh.run", "compute", "after"),
+    "before the definition": ("penstock.refresh.run", "Refresher._redefine", "before"),
+    "definition set": ("penstock.refresh.run", "Storage.set_configuration", "after"),
     "redefined": ("penstock.refresh.run", "Refresher._redefine", "after"),
     "before the write": ("penstock.refresh.compute", "commit", "before"),
     "written": ("penstock.engine.apply_delta_rs", "apply", "after"),

@@ -11,6 +11,7 @@ from penstock.cli import (
     alter,
     audit,
     create,
+    diagnose,
     doctor,
     drop,
     explain,
@@ -54,6 +55,7 @@ app.command("resume")(resume.resume)
 app.command("optimize")(optimize.optimize)
 app.command("repair")(repair.repair)
 app.command("status")(status.status)
+app.command("diagnose")(diagnose.diagnose)
 app.command("history")(history.history)
 app.command("graph")(graph.graph)
 app.command("info")(info.info)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from penstock.catalog.model import Action, RefreshRecord, RefreshStatus
+from penstock.catalog.model import Action, Lease, RefreshMode, RefreshRecord, RefreshStatus, Status, StreamTableMeta
 from penstock.cli.desk import Openers
 from penstock.engine.layout import FileLayout
 from penstock.errors import HasConsumers, QueryInvalid, StreamTableNotFound
+from penstock.monitor.diagnose.case import Case, PendingSource
+from penstock.monitor.diagnose.diagnosis import Diagnosis, diagnose
+from penstock.names import TableName
 from penstock.refresh.advise import LayoutAdvice
 from penstock.refresh.optimize import OptimizeResult
 
@@ -267,6 +270,25 @@ class FakeTables:
         if name == "damaged":
             return AuditReport("default.damaged", False, 1, 2, ["missing (north, 3)", "extra (south, 4) × 2"])
         return AuditReport(f"default.{name}", True)
+
+    def _diagnose(self, name: str) -> Diagnosis:
+        meta = StreamTableMeta(
+            name=TableName("default", name), table_id="t", path="/w/t", query="…", definition_hash="h",
+            status=Status.ACTIVE, data_timestamp=NOON - timedelta(seconds=24), effective_mode=RefreshMode.INCREMENTAL,
+        )  # fmt: skip
+        minute = timedelta(minutes=1)
+        if name == "revenue":
+            scheduler = Lease(0, 1, "host:42", NOON + minute, NOON)
+            return diagnose(Case(meta=meta, now=NOON, allowed=minute, scheduler=scheduler))
+        error = (
+            "[QUERY_FAILED] the query of default.revenue fails on the present data: [DIVIDE_BY_ZERO] Division by zero."
+        )
+        error += "\n  Mend the data or the query, then refresh again."
+        broken = replace(meta, name=TableName("default", "revenue"), status=Status.ERROR, last_error=error)
+        late = replace(meta, data_timestamp=NOON - timedelta(hours=3, minutes=12))
+        pending = PendingSource("default.orders", 7, 9, 1_234)
+        upstream = Case(meta=broken, now=NOON, allowed=minute)
+        return diagnose(Case(meta=late, now=NOON, allowed=minute, sources=(pending,), upstreams=(upstream,)))
 
     def _tick(self, now: datetime | None = None) -> list[RefreshResult]:
         return [self._refresh("idle"), self._refresh("top")] if now is None else []
