@@ -12,12 +12,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from penstock.catalog.model import UNSET, RefreshRecord, StreamTableMeta, UnsetType
+from penstock.catalog.model import UNSET, Alert, RefreshRecord, StreamTableMeta, UnsetType
 from penstock.catalog.sqlite import SqliteCatalog
 from penstock.engine import registry
 from penstock.engine.doctor import CATALOG_FILE
 from penstock.engine.python_query import named_query
 from penstock.engine.result_settings import result_settings
+from penstock.engine.rows_as_view import rows_as_views
 from penstock.engine.session import check_session, start_session
 from penstock.engine.storage import Storage
 from penstock.errors import QueryInvalid, StreamTableNotFound, TableExists, WarehouseUnusable
@@ -36,9 +37,15 @@ from penstock.lang import (
     Statement,
     parse,
 )
+from penstock.monitor.health import Health
+from penstock.monitor.http import Server
 from penstock.monitor.info import info
+from penstock.monitor.json_log import log_to
+from penstock.monitor.monitor import Monitor
 from penstock.monitor.picture import GraphPicture, picture
+from penstock.monitor.stats import StatsRow, stats
 from penstock.monitor.status import StatusRow, status
+from penstock.monitor.views import views_in
 from penstock.names import Frontier, TableName
 from penstock.refresh.advise import LayoutAdvice, advise
 from penstock.refresh.alter import alter, redefine, restore_definition, show_definition, status_of
@@ -53,6 +60,7 @@ from penstock.refresh.repair import RepairReport, repair
 from penstock.refresh.result import RefreshResult, Report
 from penstock.refresh.together import refresh_together
 from penstock.refresh.warehouse import Warehouse
+from penstock.schedule.grid import period
 from penstock.schedule.tick import due
 from penstock.settings import Settings
 
@@ -124,6 +132,8 @@ class StreamTables:
             raise WarehouseUnusable(path=root, why=error.strerror or error, fix="Choose another folder.") from error
         held = settings if isinstance(settings, Settings) else Settings.load(root, **dict(settings or {}))
         logging.getLogger("penstock").setLevel(held.log_level.upper())
+        if held.log_format == "json":
+            log_to("json")
         if catalog is not None and "://" in catalog:
             raise WarehouseUnusable(
                 path=catalog, why="only SQLite catalogs are supported yet", fix="Give a path to a SQLite file."
@@ -140,6 +150,9 @@ class StreamTables:
             now=lambda: datetime.now(UTC),
             sleep=time.sleep,
         )
+        warehouse = self._warehouse
+        self._monitor = Monitor(opened, held, warehouse.logs, warehouse.now, f"penstock:{root}", period)
+        warehouse.tell, warehouse.observe = self._monitor.tell, self._monitor.observe
         self._restore()
 
     # -- opening and closing
@@ -148,7 +161,9 @@ class StreamTables:
         """Make this process know what the warehouse holds."""
         spark, catalog = self.spark, self._warehouse.catalog
         catalog.close_orphans(now=self._warehouse.now())
-        catalog.prune_history(timedelta(days=self.settings.history_keep_days), now=self._warehouse.now())
+        keep = timedelta(days=self.settings.history_keep_days)
+        catalog.prune_history(keep, now=self._warehouse.now())
+        catalog.prune_alerts(keep, now=self._warehouse.now())
         if not registry.is_forgetful(spark):
             return
         known = catalog.known_tables()
@@ -160,7 +175,8 @@ class StreamTables:
         registry.restore(spark, known)
 
     def close(self) -> None:
-        """Let go of the catalog, and of Spark if this object started it."""
+        """Let go of the catalog, and of Spark if this object started it; alerts on their way are delivered first."""
+        self._monitor.close()
         self._warehouse.catalog.close()
         if self._owns_spark:
             self.spark.stop()
@@ -240,7 +256,9 @@ class StreamTables:
                 return _optimized(self.optimize(statement.name, progress=progress))
 
     def _pass_through(self, statement: PassThrough) -> DataFrame:
-        frame = self.spark.sql(statement.sql)
+        catalog, now = self._warehouse.catalog, self._warehouse.now()
+        with rows_as_views(self.spark, views_in(statement.sql, catalog, now, self._minimum_lag)):
+            frame = self.spark.sql(statement.sql)
         if statement.kind in {"ddl", "other"} and registry.is_forgetful(self.spark):
             self._remember()
         return frame
@@ -476,6 +494,31 @@ class StreamTables:
         catalog = self._warehouse.catalog
         tables = catalog.get_all() if name is None else [self._find(name)]
         return info(catalog, tables, self._warehouse.now(), self._minimum_lag)
+
+    def stats(self) -> list[StatsRow]:
+        """The totals of every stream table since its creation or the last reset."""
+        return stats(self._warehouse.catalog)
+
+    def reset_stats(self, name: str) -> None:
+        """Start the totals of a stream table again from zero."""
+        self._warehouse.catalog.reset_counters(self._find(name).id)
+
+    def alerts(self, name: str | None = None, max_rows: int = 100) -> list[Alert]:
+        """The newest alerts first, of one stream table or of all."""
+        table = None if name is None else self._find(name).name
+        return self._warehouse.catalog.recent_alerts(table, max_rows)
+
+    def on_alert(self, listener: Callable[[Alert], None]) -> Callable[[], None]:
+        """Call a function for every alert that this process raises, on a thread of its own; returns what ends it."""
+        return self._monitor.on_alert(listener)
+
+    def health(self) -> Health:
+        """Whether anything needs a person: catalog, scheduler, stopped and late stream tables."""
+        return self._monitor.health()
+
+    def serve(self, host: str = "127.0.0.1", port: int = 0) -> Server:
+        """Answer `/metrics`, `/health`, `/ready` and `/status` over HTTP until the server is closed; port 0 is any."""
+        return self._monitor.serve(host, port)
 
     def repair(self) -> RepairReport:
         """Rebuild the catalog from the tables themselves."""

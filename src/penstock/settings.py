@@ -90,7 +90,8 @@ class _Address:
 
     def __contains__(self, value: str) -> bool:
         parts = urlsplit(value)
-        return not value or (parts.scheme in self.schemes and bool(parts.path if parts.scheme == "file" else parts.netloc))
+        place = parts.path if parts.scheme == "file" else parts.netloc
+        return not value or (parts.scheme in self.schemes and bool(place))
 
 
 _Allowed = _Range | _OneOf | _Size | _Switch | _Address

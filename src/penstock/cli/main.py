@@ -8,6 +8,7 @@ import typer
 
 from penstock import __version__
 from penstock.cli import (
+    alerts,
     alter,
     audit,
     create,
@@ -15,6 +16,7 @@ from penstock.cli import (
     drop,
     explain,
     graph,
+    health,
     history,
     info,
     init,
@@ -22,6 +24,7 @@ from penstock.cli import (
     refresh,
     repair,
     sql,
+    stats,
     status,
     tick,
 )
@@ -49,6 +52,9 @@ app.command("optimize")(optimize.optimize)
 app.command("repair")(repair.repair)
 app.command("status")(status.status)
 app.command("history")(history.history)
+app.command("stats")(stats.stats)
+app.command("alerts")(alerts.alerts)
+app.command("health")(health.health)
 app.command("graph")(graph.graph)
 app.command("info")(info.info)
 app.command("explain")(explain.explain)

@@ -1,7 +1,7 @@
 """A thread with a short queue: work that may be slow or fail, done beside whoever asked for it.
 
-    put   never waits and never raises; what finds the queue full is dropped and counted
-    work  may raise: counted, and logged once until it succeeds again
+put   never waits and never raises; what finds the queue full is dropped and counted
+work  may raise: counted, and logged once until it succeeds again
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Log lines for machines: one JSON object per line.
 
-    time, level, logger, message  and, where the line has them,  stream_table, refresh_id, event, facts, error
+time, level, logger, message  and, where the line has them,  stream_table, refresh_id, event, facts, error
 """
 
 from __future__ import annotations

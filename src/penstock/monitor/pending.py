@@ -26,8 +26,8 @@ class Pending:
     """As many as would be read; an updated row counts twice."""
     bytes: int
     commits: int
-    lost: bool = False
-    """The frontier or the source cannot be read any more; the next refresh says why."""
+    unreadable: bool = False
+    """The changes since the frontier cannot be read; the next refresh says why."""
 
 
 class PendingChanges:
@@ -67,9 +67,9 @@ class PendingChanges:
                 return held[2]
             change = classify(log, before, after, reads.source_id)
             if change.drift.recreated:
-                return Pending(*key, 0, 0, 0, lost=True)
+                return Pending(*key, 0, 0, 0, unreadable=True)
             seen = Pending(*key, change.rows_estimate, change.bytes, after - before)
-        except (PenstockError, ValueError):
-            return Pending(*key, 0, 0, 0, lost=True)
+        except (PenstockError, ValueError, OSError):
+            return Pending(*key, 0, 0, 0, unreadable=True)
         self._seen[key] = before, after, seen
         return seen

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from http.client import HTTPException
 from typing import Final
 
-from penstock import __version__
+from penstock.version import VERSION
 
 TIMEOUT: Final = 5.0
 """Seconds that a receiver has to answer."""
@@ -29,7 +29,7 @@ def post(url: str, document: Mapping[str, object], ending: threading.Event, paus
     request = urllib.request.Request(
         url,
         data=json.dumps(document, ensure_ascii=False).encode(),
-        headers={"Content-Type": "application/json; charset=utf-8", "User-Agent": f"penstock/{__version__}"},
+        headers={"Content-Type": "application/json; charset=utf-8", "User-Agent": f"penstock/{VERSION}"},
         method="POST",
     )
     for pause in (*pauses, None):

@@ -19,7 +19,6 @@ from prometheus_client.core import (
 )
 from prometheus_client.registry import Collector
 
-from penstock import __version__
 from penstock.catalog.model import SCHEDULER, Status
 from penstock.catalog.reader import CatalogReader
 from penstock.errors import PenstockError
@@ -27,6 +26,7 @@ from penstock.monitor.pending import PendingChanges
 from penstock.monitor.stats import stats
 from penstock.monitor.status import status
 from penstock.monitor.tally import Tally
+from penstock.version import VERSION
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -65,7 +65,7 @@ class Metrics(Collector):
 
     def collect(self) -> Iterable[Metric]:
         """Every metric."""
-        yield InfoMetricFamily("penstock_build", "The version of Penstock.", {"version": __version__})
+        yield InfoMetricFamily("penstock_build", "The version of Penstock.", {"version": VERSION})
         yield from self._of_sinks()
         yield from self._tally.registry.collect()
         up = GaugeMetricFamily("penstock_catalog_up", "1 if the catalog answers.")
@@ -96,7 +96,9 @@ class Metrics(Collector):
                 state.add_metric((row.name, each.value), float(row.status == each))
         yield from (lag, target, state, errors)
         work = SummaryMetricFamily(
-            "penstock_stream_table_refresh_seconds", "Refreshes of all processes, and the time they took.", labels=labels
+            "penstock_stream_table_refresh_seconds",
+            "Refreshes of all processes, and the time they took.",
+            labels=labels,
         )
         inserted = CounterMetricFamily("penstock_rows_inserted", "Rows that refreshes inserted.", labels=labels)
         deleted = CounterMetricFamily("penstock_rows_deleted", "Rows that refreshes deleted.", labels=labels)
@@ -118,15 +120,17 @@ class Metrics(Collector):
         rows = GaugeMetricFamily("penstock_pending_rows", "Change rows that wait to be read.", labels=labels)
         size = GaugeMetricFamily("penstock_pending_bytes", "Bytes of the files that hold them.", labels=labels)
         commits = GaugeMetricFamily("penstock_pending_commits", "Commits that made them.", labels=labels)
-        lost = GaugeMetricFamily("penstock_frontier_lost", "1 if the frontier cannot be read any more.", labels=labels)
+        blind = GaugeMetricFamily(
+            "penstock_pending_unreadable", "1 if the changes since the frontier cannot be read.", labels=labels
+        )
         for each in self._pending():
             edge = each.stream_table, each.source
-            lost.add_metric(edge, float(each.lost))
-            if not each.lost:
+            blind.add_metric(edge, float(each.unreadable))
+            if not each.unreadable:
                 rows.add_metric(edge, each.rows)
                 size.add_metric(edge, each.bytes)
                 commits.add_metric(edge, each.commits)
-        yield from (rows, size, commits, lost)
+        yield from (rows, size, commits, blind)
 
     def _of_scheduler(self) -> Iterable[Metric]:
         lease = self._catalog.get_lease(SCHEDULER)
@@ -145,7 +149,9 @@ class Metrics(Collector):
         yield from (leader, beat)
 
     def _of_sinks(self) -> Iterable[Metric]:
-        dropped = CounterMetricFamily("penstock_sink_dropped", "Items dropped because a queue was full.", labels=("sink",))
+        dropped = CounterMetricFamily(
+            "penstock_sink_dropped", "Items dropped because a queue was full.", labels=("sink",)
+        )
         failed = CounterMetricFamily("penstock_sink_failures", "Items that a sink could not take.", labels=("sink",))
         for sink, (lost, raised) in self._troubles().items():
             dropped.add_metric((sink,), lost)

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from statistics import median
 from typing import Final, NamedTuple
 
 from penstock.catalog.model import Alert, AlertEvent, Status
@@ -40,6 +39,7 @@ class Episode(NamedTuple):
     source: str = ""
 
 
+Facts = Mapping[str, str | int | float | bool | None]
 Episodes = Mapping[Episode, datetime]
 """When each began."""
 
@@ -120,9 +120,7 @@ def reopened(alerts: Iterable[Alert], now: datetime) -> Episodes:
     return found
 
 
-_UNSAID: Final = frozenset(
-    {AlertEvent.FALLING_BEHIND, AlertEvent.BUFFER_LAG_WARNING, AlertEvent.RETENTION_WARNING}
-)
+_UNSAID: Final = frozenset({AlertEvent.FALLING_BEHIND, AlertEvent.BUFFER_LAG_WARNING, AlertEvent.RETENTION_WARNING})
 """Events whose end nobody is told of."""
 
 
@@ -139,7 +137,7 @@ class _Look:
         since = self.before.get(episode)
         if lag is None:
             return
-        facts: dict[str, str | int | float | bool | None] = {
+        facts: Facts = {
             "lag_seconds": _seconds(lag),
             "target_seconds": _seconds(target),
         }
@@ -155,9 +153,9 @@ class _Look:
     def pace(self, pace: Pace, row: StatusRow) -> None:
         if len(pace.durations) < JUDGED:
             return
-        takes = median(pace.durations[:JUDGED])
+        takes = sorted(pace.durations[:JUDGED])[JUDGED // 2]
         allowed = (row.effective_lag - pace.period) / 2
-        facts = {
+        facts: Facts = {
             "duration_seconds": _seconds(takes),
             "allowed_seconds": _seconds(allowed),
             "period_seconds": _seconds(pace.period),
@@ -168,7 +166,7 @@ class _Look:
         self._judge(Episode(row.name, AlertEvent.FALLING_BEHIND), takes > allowed, takes <= allowed, facts)
 
     def buffer(self, pending: Pending, threshold: int) -> None:
-        facts = {
+        facts: Facts = {
             "source": pending.source,
             "pending_rows": pending.rows,
             "pending_bytes": pending.bytes,
@@ -180,7 +178,7 @@ class _Look:
 
     def retention(self, kept: Retention) -> None:
         left = kept.left(self.now)
-        facts = {
+        facts: Facts = {
             "source": kept.source,
             "horizon": kept.horizon.isoformat(),
             "left_seconds": _seconds(left),
@@ -189,16 +187,14 @@ class _Look:
         near = left < kept.retention / 4
         self._judge(Episode(kept.stream_table, AlertEvent.RETENTION_WARNING, kept.source), near, not near, facts)
 
-    def _judge(
-        self, episode: Episode, begins: bool, is_over: bool, facts: Mapping[str, str | int | float | bool | None]
-    ) -> None:
+    def _judge(self, episode: Episode, begins: bool, is_over: bool, facts: Facts) -> None:
         since = self.before.get(episode)
         if since is None and begins:
             self._begin(episode, facts)
         elif since is not None and not is_over:
             self.episodes[episode] = since
 
-    def _begin(self, episode: Episode, facts: Mapping[str, str | int | float | bool | None]) -> None:
+    def _begin(self, episode: Episode, facts: Facts) -> None:
         self.alerts.append(Alert(episode.event, episode.stream_table, self.now, facts))
         self.episodes[episode] = self.now
 

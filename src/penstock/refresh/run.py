@@ -118,6 +118,7 @@ class Refresher:
         now: Callable[[], datetime],
         sleep: Callable[[float], None],
         tell: Callable[[Alert], None],
+        observe: Callable[[RefreshRecord], None],
     ) -> None:
         self._catalog = catalog
         self._settings = settings
@@ -128,6 +129,7 @@ class Refresher:
         self._now = now
         self._sleep = sleep
         self._tell = tell
+        self._observe = observe
 
     def refresh(
         self, meta: StreamTableMeta, pins: Pins, report: Report | None = None, looked: bool = False
@@ -189,6 +191,9 @@ class Refresher:
             self._record(each.attempt, Action.NO_DATA, each.situation, RefreshStatus.COMPLETED) for each in quiet
         ]
         moved = self._catalog.advance_no_data(advances, now=self._now(), records=records)
+        for record in records:
+            if record.stream_table_id in moved:
+                self._observe(record)
         return {
             each.attempt.meta.id: self._result(
                 each.attempt, Decision(Action.NO_DATA), each.situation.after, each.version, None
@@ -200,7 +205,7 @@ class Refresher:
     def _guarded(self, attempt: Attempt, pins: Pins, held: HeldLease, report: Report | None) -> RefreshResult:
         meta = attempt.meta
         self._catalog.start_refresh(
-            RefreshRecord(
+            running := RefreshRecord(
                 refresh_id=attempt.refresh_id,
                 stream_table_id=meta.id,
                 name=str(meta.name),
@@ -212,6 +217,7 @@ class Refresher:
                 lease_token=held.lease.token,
             )
         )
+        self._observe(running)
         rebuild: tuple[str, str] | None = None
         for last_try in (False, True):
             try:
@@ -465,7 +471,7 @@ class Refresher:
         )
         record = self._record(attempt, decision.action, situation, RefreshStatus.COMPLETED)
         self._catalog.finish_refresh(
-            replace(
+            finished := replace(
                 record,
                 reason=_reason(decision),
                 commit_version=version,
@@ -485,6 +491,7 @@ class Refresher:
                 lease_token=held.lease.token,
             )
         )
+        self._observe(finished)
         return result
 
     def _bytes_written(self, meta: StreamTableMeta, version: int | None) -> int:
@@ -561,7 +568,7 @@ class Refresher:
                 facts = {"status": stopped.value, "errors": count, "last_error": error.text}
                 self._tell(Alert(AlertEvent.AUTO_SUSPENDED, str(meta.name), now, facts))
         self._catalog.finish_refresh(
-            RefreshRecord(
+            failed := RefreshRecord(
                 refresh_id=attempt.refresh_id,
                 stream_table_id=meta.id,
                 name=str(meta.name),
@@ -575,6 +582,7 @@ class Refresher:
                 owner=current_owner(),
             )
         )
+        self._observe(failed)
 
 
 def _stopped_by(error: PenstockError, too_many: bool) -> Status | None:

@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from penstock.catalog.model import Alert, StreamTableMeta
+from penstock.catalog.model import Alert, RefreshRecord, StreamTableMeta
 from penstock.catalog.writer import CatalogWriter
 from penstock.engine.definition import Definition, text_hash
 from penstock.engine.pinned_query import folder
@@ -40,18 +40,25 @@ class Warehouse:
     sleep: Callable[[float], None]
     tell: Callable[[Alert], None] = lambda _: None
     """Passes an alert on to whoever is to know."""
+    observe: Callable[[RefreshRecord], None] = lambda _: None
+    """Is shown every refresh as it starts (RUNNING) and as it ends."""
     logs: Logs = field(default_factory=Logs)
     _workspaces: dict[str, tuple[str, Workspace]] = field(default_factory=dict)
     _making: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
+        # Looked up at every call: who listens may change while the warehouse is open.
         self.refresher = Refresher(
-            self.catalog, self.settings, self.workspace, self.logs, self.view_hash, self.now, self.sleep, self._pass_on
+            self.catalog,
+            self.settings,
+            self.workspace,
+            self.logs,
+            self.view_hash,
+            self.now,
+            self.sleep,
+            lambda alert: self.tell(alert),
+            lambda record: self.observe(record),
         )
-
-    def _pass_on(self, alert: Alert) -> None:
-        # Looked up for every alert: who listens may change while the warehouse is open.
-        self.tell(alert)
 
     def storage_path(self, name: TableName, stream_table_id: str) -> str:
         """The folder of a new stream table's storage."""
