@@ -13,8 +13,11 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlsplit
+
+_POLL: Final = 0.05
+"""Seconds within which a server that is closed stops."""
 
 _log = logging.getLogger("penstock.monitor")
 
@@ -44,7 +47,9 @@ class Server:
         self.port: int = self._server.server_address[1]
         shown = f"[{host}]" if ":" in host else host
         self.url = f"http://{shown}:{self.port}"
-        self._thread = threading.Thread(target=self._server.serve_forever, name="penstock-http", daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(_POLL,), name="penstock-http", daemon=True
+        )
         self._thread.start()
 
     def close(self) -> None:
