@@ -69,7 +69,7 @@ def run_id(refresh_id: str) -> str:
     """The refresh id as the UUID that it is.
 
     >>> run_id("0" * 32), run_id("by-hand")
-    ('00000000-0000-0000-0000-000000000000', '52b50a87-95ad-52a1-a0a4-3a15a8d5b1a3')
+    ('00000000-0000-0000-0000-000000000000', 'daeb5b85-91f0-55ee-8409-83465206f2b5')
     """
     try:
         return str(UUID(refresh_id))
