@@ -13,7 +13,7 @@ _TUNING = {
     "min_target_lag_seconds": "Lower it only if refreshes take well under half of the lag you want.",
     "max_consecutive_errors": "Errors that go away by waiting (another writer, a busy table) do not count.",
     "log_level": "It holds for the logger `penstock`. Spark's own log has `PENSTOCK_SPARK_LOG`.",
-    "log_format": "With json, `open` writes the log to standard error by itself; see [Monitoring](../concepts/monitoring.md#logs).",
+    "log_format": "With json, `open` logs to standard error; see [Monitoring](../concepts/monitoring.md#logs).",
     "max_concurrent_refreshes": "In one tick or refresh; each starts when its upstreams are done. 1 means one by one.",
     "history_keep_days": "Pruning comes with the scheduler that runs for ever; until then history is kept whole.",
     "lease_seconds": "Shorter means a crashed worker on another host is replaced sooner; a live one renews it in time.",
@@ -23,7 +23,7 @@ _TUNING = {
     "delta_rs_max_rows": "It counts the change rows of the sources. Raise it together with `driver_memory`.",
     "probe_percent": "0 never tries: AUTO then goes by what it has seen, and by its prior for the rest.",
     "buffer_warning_rows": "Set it above what arrives within one target lag, or every busy minute warns.",
-    "alert_webhook_url": "A receiver that is slow or down delays nobody; see [Monitoring](../concepts/monitoring.md#where-alerts-go).",
+    "alert_webhook_url": "A slow receiver delays nobody; see [Monitoring](../concepts/monitoring.md#where-alerts-go).",
     "lineage_url": "For a file: `file:///var/log/penstock-lineage.jsonl`, one event per line.",
     "deletion_vector_bytes": "With them Spark applies even small changes; see [Layout](../concepts/layout.md).",
 }

@@ -7,12 +7,13 @@ that is down costs events (counted), never a refresh.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from penstock.catalog.model import Dependency, RefreshRecord, RefreshStatus, SourceType
+from penstock.catalog.model import Dependency, RefreshRecord, RefreshStatus, SourceType, StreamTableMeta
 from penstock.catalog.reader import CatalogReader
 from penstock.engine.definition import Definition
 from penstock.engine.storage import DEFINITION_KEY
@@ -37,25 +38,27 @@ class Lineage:
 
     def observe(self, record: RefreshRecord) -> None:
         """Take note of a refresh that starts or ends."""
-        self.background.put(record)
+        # Read now: by the time the event is sent, the stream table may be another, or gone.
+        meta = self._catalog.get_by_id(record.stream_table_id)
+        self.background.put((record, meta, self._catalog.dependencies_of(meta.id)))
 
-    def _tell(self, record: RefreshRecord) -> None:
+    def _tell(self, seen: tuple[RefreshRecord, StreamTableMeta, Sequence[Dependency]]) -> None:
+        record, meta, reads = seen
         if record.status is RefreshStatus.RUNNING:
             self._started.add(record.refresh_id)
-        elif record.refresh_id not in self._started:
-            return
+        elif record.refresh_id in self._started:
+            self._started.remove(record.refresh_id)
         else:
-            self._started.discard(record.refresh_id)
-        self._send(self._event(record))
+            return
+        self._send(self._event(record, meta, reads))
 
-    def _event(self, record: RefreshRecord) -> dict[str, Any]:
-        meta = self._catalog.get_by_id(record.stream_table_id)
+    def _event(self, record: RefreshRecord, meta: StreamTableMeta, reads: Sequence[Dependency]) -> dict[str, Any]:
         frontier = record.to_frontier or record.from_frontier
         versions = {} if frontier is None else {source: at.version for source, at in frontier.sources.items()}
         inputs = [
             LineageTable(each.source_name, each.source_path, versions.get(each.source_id))
-            for each in self._catalog.dependencies_of(meta.id)
-            if _is_table(each) and each.source_path is not None
+            for each in reads
+            if each.source_type is not SourceType.VIEW and each.source_path is not None
         ]
         output = LineageTable(record.name, meta.path, record.commit_version)
         return lineage_event(record, self._namespace, meta.query, inputs, self._with_columns(output))
@@ -74,7 +77,3 @@ class Lineage:
             return
         with self._file.open("a", encoding="utf-8") as out:
             out.write(json.dumps(event, ensure_ascii=False) + "\n")
-
-
-def _is_table(dependency: Dependency) -> bool:
-    return dependency.source_type is not SourceType.VIEW

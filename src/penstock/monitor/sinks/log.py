@@ -16,7 +16,8 @@ class LogSink:
 
     def deliver(self, alert: Alert) -> None:
         """Write one line."""
-        facts = " ".join(f"{name}={value}" for name, value in alert.facts.items())
+        # Error texts have several lines; a log line is one.
+        facts = " ".join(" ".join(f"{name}={value}".split()) for name, value in alert.facts.items())
         _log.log(
             logging.INFO if alert.event.is_good_news else logging.WARNING,
             "%s %s%s",
