@@ -38,19 +38,18 @@ class Lineage:
 
     def observe(self, record: RefreshRecord) -> None:
         """Take note of a refresh that starts or ends."""
-        # Read now: by the time the event is sent, the stream table may be another, or gone.
-        meta = self._catalog.get_by_id(record.stream_table_id)
-        self.background.put((record, meta, self._catalog.dependencies_of(meta.id)))
-
-    def _tell(self, seen: tuple[RefreshRecord, StreamTableMeta, Sequence[Dependency]]) -> None:
-        record, meta, reads = seen
         if record.status is RefreshStatus.RUNNING:
             self._started.add(record.refresh_id)
         elif record.refresh_id in self._started:
             self._started.remove(record.refresh_id)
         else:
             return
-        self._send(self._event(record, meta, reads))
+        # Read now: by the time the event is sent, the stream table may be another, or gone.
+        meta = self._catalog.get_by_id(record.stream_table_id)
+        self.background.put((record, meta, self._catalog.dependencies_of(meta.id)))
+
+    def _tell(self, seen: tuple[RefreshRecord, StreamTableMeta, Sequence[Dependency]]) -> None:
+        self._send(self._event(*seen))
 
     def _event(self, record: RefreshRecord, meta: StreamTableMeta, reads: Sequence[Dependency]) -> dict[str, Any]:
         frontier = record.to_frontier or record.from_frontier
