@@ -118,6 +118,19 @@ def test_what_happens_is_told_kept_and_counted(shop: StreamTables) -> None:
     assert [each.event.value for each in told] == ["refresh_failed", "auto_suspended", "resumed"]
 
 
+def test_another_query_and_another_mode_are_told(shop: StreamTables) -> None:
+    shop.create_stream_table("regions", "SELECT DISTINCT region FROM orders")
+    shop.create_stream_table("regions", "SELECT DISTINCT upper(region) AS region FROM orders", or_replace=True)
+    (rebuilt,) = shop.alerts("regions")
+    assert rebuilt.event.value == "reinitialize_needed"
+    assert rebuilt.facts["change"] == "the query was replaced"
+    shop.sql("ALTER STREAM TABLE regions SET REFRESH MODE FULL; INSERT INTO orders VALUES (7, 'up', 1)")
+    shop.refresh("regions")
+    changed = shop.alerts("regions", max_rows=1)[0]
+    assert (changed.event.value, changed.facts["was"], changed.facts["is"]) == ("mode_changed", "INCREMENTAL", "FULL")
+    shop.drop_stream_table("regions")
+
+
 def test_every_refresh_is_a_run_of_the_lineage(shop: StreamTables) -> None:
     shop.sql("INSERT INTO orders VALUES (4, 'east', 5)")
     done = shop.refresh("top")
