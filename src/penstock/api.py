@@ -517,7 +517,7 @@ class StreamTables:
         return self._monitor.health()
 
     def serve(self, host: str = "127.0.0.1", port: int = 0) -> Server:
-        """Answer `/metrics`, `/health`, `/ready` and `/status` over HTTP until the server is closed; port 0 is any."""
+        """Answer `/metrics`, `/health`, `/ready` and `/status` over HTTP, until closed; port 0 takes a free one."""
         return self._monitor.serve(host, port)
 
     def repair(self) -> RepairReport:

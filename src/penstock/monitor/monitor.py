@@ -54,6 +54,7 @@ class Monitor:
         self._webhook = WebhookSink(settings.alert_webhook_url) if settings.alert_webhook_url else None
         self._lineage = Lineage(settings.lineage_url, namespace, catalog, logs) if settings.lineage_url else None
         self._tally = Tally()
+        self._servers: list[Server] = []
         sinks: list[Sink] = [LogSink(), TableSink(catalog), self._tally, self._callbacks]
         self._announcer = Announcer([*sinks, self._webhook] if self._webhook else sinks)
         self.pending = PendingChanges(catalog, logs)
@@ -94,8 +95,10 @@ class Monitor:
         return health(self._catalog, self._now(), self._minimum)
 
     def serve(self, host: str = "127.0.0.1", port: int = 0) -> Server:
-        """Answer `/metrics`, `/health`, `/ready` and `/status` until the server is closed."""
-        return serve(self.pages(), host, port)
+        """Answer `/metrics`, `/health`, `/ready` and `/status` until the server, or this, is closed."""
+        server = serve(self.pages(), host, port)
+        self._servers.append(server)
+        return server
 
     def pages(self) -> Pages:
         """What is served."""
@@ -107,7 +110,9 @@ class Monitor:
         }
 
     def close(self) -> None:
-        """Let what waits be delivered, within seconds."""
+        """Stop answering, and let what waits be delivered, within seconds."""
+        for server in self._servers:
+            server.close()
         for each in self._backgrounds():
             each.close()
 

@@ -1,19 +1,25 @@
 """What waits: per stream table and source, the changes between its frontier and the source's newest version.
 
 Told by the Delta logs alone, without a Spark job. Change files have no row counts in the log; theirs are taken from
-the files, once, because an interval that has been looked at does not change.
+the files, once, because an interval that has been looked at does not change. A long interval that grows is not read
+again from its start: what came since the last look is added to what was seen then.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
 
 from penstock.catalog.model import Dependency, SourceType, StreamTableMeta
 from penstock.catalog.reader import CatalogReader
 from penstock.engine.interval import classify
 from penstock.engine.workspace import Logs
 from penstock.errors import PenstockError
+
+LONG: Final = 100
+"""Commits beyond which files that came and went again within the interval may be counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +43,15 @@ class PendingChanges:
         self._catalog = catalog
         self._logs = logs
         self._seen: dict[tuple[str, str], tuple[int, int, Pending]] = {}
+        self._looking = threading.Lock()
 
     def __call__(self) -> list[Pending]:
         """One line per stream table and source that it reads, by names."""
+        # The scheduler and several scrapes may ask at once.
+        with self._looking:
+            return self._look()
+
+    def _look(self) -> list[Pending]:
         reads: dict[int, list[Dependency]] = {}
         for each in self._catalog.all_dependencies():
             if each.source_type is not SourceType.VIEW:
@@ -65,10 +77,12 @@ class PendingChanges:
             held = self._seen.get(key)
             if held is not None and held[:2] == (before, after):
                 return held[2]
-            change = classify(log, before, after, reads.source_id)
+            grown = held is not None and held[0] == before and held[1] < after and after - before > LONG
+            known, start = (held[2], held[1]) if held is not None and grown else (Pending(*key, 0, 0, 0), before)
+            change = classify(log, start, after, reads.source_id)
             if change.drift.recreated:
                 return Pending(*key, 0, 0, 0, unreadable=True)
-            seen = Pending(*key, change.rows_estimate, change.bytes, after - before)
+            seen = Pending(*key, known.rows + change.rows_estimate, known.bytes + change.bytes, after - before)
         except (PenstockError, ValueError, OSError):
             return Pending(*key, 0, 0, 0, unreadable=True)
         self._seen[key] = before, after, seen

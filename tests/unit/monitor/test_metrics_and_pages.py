@@ -184,6 +184,26 @@ def test_health_and_status_pages(catalog: SqliteCatalog, add: Add, server: Serve
     assert get(server, "/ready")[0] == 200
 
 
+def test_a_refresh_does_not_fail_for_having_been_counted(
+    catalog: SqliteCatalog, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = Settings(lineage_url=f"file://{tmp_path}/lineage.jsonl")
+    monitor = Monitor(catalog, settings, Logs(), lambda: NOON, "penstock:/warehouse", period)
+    monitor.observe(ended(4711, status=RefreshStatus.RUNNING, ended_at=None))
+    monitor.close()
+    assert "there is no stream table" in caplog.text
+
+
+def test_closing_closes_the_servers(catalog: SqliteCatalog) -> None:
+    monitor = Monitor(catalog, Settings(), Logs(), lambda: NOON, "penstock:/warehouse", period)
+    server = monitor.serve()
+    assert get(server, "/ready")[0] == 200
+    monitor.close()
+    with pytest.raises(urllib.error.URLError):
+        get(server, "/ready")
+    server.close()
+
+
 def test_a_path_that_is_not_there_names_those_that_are(server: Server) -> None:
     status, _, text = get(server, "/nothing")
     assert status == 404

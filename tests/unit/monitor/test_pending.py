@@ -66,6 +66,24 @@ def test_an_interval_that_was_looked_at_is_not_looked_at_again(
     assert looks == [(0, 1), (0, 2)]
 
 
+def test_a_long_interval_that_grows_is_not_read_from_its_start(
+    catalog: SqliteCatalog, add: Add, orders: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from penstock.monitor import pending as module
+
+    looks: list[tuple[int, int]] = []
+    real = module.classify
+    monkeypatch.setattr(module, "classify", lambda log, b, a, i: (looks.append((b, a)), real(log, b, a, i))[1])
+    for version in range(2, 103):
+        write(orders, version, rows(f"f{version}", 1))
+    add("revenue", {"orders": str(orders)}, **at(1))
+    pending = PendingChanges(catalog, Logs())
+    assert pending() == [Pending("default.revenue", "default.orders", 101, 1010, 101)]
+    write(orders, 103, rows("more", 5))
+    assert pending() == [Pending("default.revenue", "default.orders", 106, 1020, 102)]
+    assert looks == [(1, 102), (102, 103)]
+
+
 def test_a_frontier_or_a_source_that_is_gone_is_told(catalog: SqliteCatalog, add: Add, orders: Path) -> None:
     write(orders, 2, rows("b", 7))
     (orders / "_delta_log" / f"{0:020d}.json").unlink()
