@@ -1,7 +1,8 @@
-"""A catalog, stream tables to put into it, and a receiver."""
+"""A catalog, stream tables to put into it, and a receiver; hand-written Delta logs are those of the engine's tests."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -12,6 +13,8 @@ from monitored import NOON, Add, Receiver
 
 from penstock.catalog import Dependency, SourceType, SqliteCatalog, StreamTableMeta
 from penstock.names import TableName
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "engine"))
 
 
 @pytest.fixture

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
 from monitored import NOON, Add
+from test_delta_log import PROTOCOL, add, metadata, remove, write
 
 from penstock.catalog import SqliteCatalog, Status
 from penstock.engine.workspace import Logs
 from penstock.monitor.pending import Pending, PendingChanges
 from penstock.names import Frontier
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "engine"))
-from test_delta_log import PROTOCOL, add, metadata, remove, write
 
 
 def rows(path: str, count: int, size: int = 10) -> dict[str, object]:
