@@ -151,7 +151,9 @@ class StreamTables:
             sleep=time.sleep,
         )
         warehouse = self._warehouse
-        self._monitor = Monitor(opened, held, warehouse.logs, warehouse.now, f"penstock:{root}", period)
+        self._monitor = Monitor(
+            opened, lambda: warehouse.settings, warehouse.logs, warehouse.now, f"penstock:{root}", period
+        )
         warehouse.tell, warehouse.observe = self._monitor.tell, self._monitor.observe
         self._restore()
 

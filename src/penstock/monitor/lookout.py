@@ -25,7 +25,7 @@ class Lookout:
         self,
         catalog: CatalogReader,
         pending: PendingChanges,
-        settings: Settings,
+        settings: Callable[[], Settings],
         period: Callable[[timedelta], timedelta],
     ) -> None:
         """`period` says how often a stream table of some lag is refreshed."""
@@ -37,7 +37,8 @@ class Lookout:
 
     def look(self, now: datetime, retention: Iterable[Retention] = ()) -> tuple[Alert, ...]:
         """The alerts to raise now."""
-        rows = status(self._catalog, now, timedelta(seconds=self._settings.min_target_lag_seconds))
+        settings = self._settings()
+        rows = status(self._catalog, now, timedelta(seconds=settings.min_target_lag_seconds))
         lags = {row.name: row.effective_lag for row in rows}
         paces = [
             Pace(str(meta.name), self._period(lags[str(meta.name)]), self._durations(meta.id))
@@ -53,7 +54,7 @@ class Lookout:
             pending=self._pending(),
             retention=retention,
             paces=paces,
-            buffer_rows=self._settings.buffer_warning_rows,
+            buffer_rows=settings.buffer_warning_rows,
         )
         self._episodes = seen.episodes
         return seen.alerts

@@ -40,26 +40,30 @@ class Monitor:
     def __init__(
         self,
         catalog: CatalogWriter,
-        settings: Settings,
+        settings: Callable[[], Settings],
         logs: Logs,
         now: Callable[[], datetime],
         namespace: str,
         period: Callable[[timedelta], timedelta],
     ) -> None:
-        """`namespace` is what lineage calls the warehouse; `period`, how often a table of some lag is refreshed."""
+        """`namespace` is what lineage calls the warehouse; `period`, how often a table of some lag is refreshed.
+
+        Where alerts and lineage go is settled here; other settings are looked up as they are needed.
+        """
         self._catalog = catalog
         self._now = now
-        self._minimum = timedelta(seconds=settings.min_target_lag_seconds)
+        self._settings = settings
+        url, lineage = settings().alert_webhook_url, settings().lineage_url
         self._callbacks = CallbackSink()
-        self._webhook = WebhookSink(settings.alert_webhook_url) if settings.alert_webhook_url else None
-        self._lineage = Lineage(settings.lineage_url, namespace, catalog, logs) if settings.lineage_url else None
+        self._webhook = WebhookSink(url) if url else None
+        self._lineage = Lineage(lineage, namespace, catalog, logs) if lineage else None
         self._tally = Tally()
         self._servers: list[Server] = []
         sinks: list[Sink] = [LogSink(), TableSink(catalog), self._tally, self._callbacks]
         self._announcer = Announcer([*sinks, self._webhook] if self._webhook else sinks)
         self.pending = PendingChanges(catalog, logs)
         self._lookout = Lookout(catalog, self.pending, settings, period)
-        self._metrics = Metrics(catalog, now, self._minimum, self.pending, self._tally, self._troubles)
+        self._metrics = Metrics(catalog, now, self._minimum_lag, self.pending, self._tally, self._troubles)
 
     def tell(self, alert: Alert) -> None:
         """Pass an alert on to every sink."""
@@ -92,7 +96,7 @@ class Monitor:
 
     def health(self) -> Health:
         """Whether anything needs a person."""
-        return health(self._catalog, self._now(), self._minimum)
+        return health(self._catalog, self._now(), self._minimum_lag())
 
     def serve(self, host: str = "127.0.0.1", port: int = 0) -> Server:
         """Answer `/metrics`, `/health`, `/ready` and `/status` until the server, or this, is closed."""
@@ -126,8 +130,11 @@ class Monitor:
 
     def _status(self) -> dict[str, Any]:
         now = self._now()
-        rows = status(self._catalog, now, self._minimum)
+        rows = status(self._catalog, now, self._minimum_lag())
         return {"at": now.isoformat(), "stream_tables": [row.to_json() for row in rows]}
+
+    def _minimum_lag(self) -> timedelta:
+        return timedelta(seconds=self._settings().min_target_lag_seconds)
 
     def _backgrounds(self) -> list[Background[Any]]:
         owners = (self._callbacks, self._webhook, self._lineage)

@@ -41,7 +41,7 @@ class Metrics(Collector):
         self,
         catalog: CatalogReader,
         now: Callable[[], datetime],
-        minimum: timedelta,
+        minimum: Callable[[], timedelta],
         pending: PendingChanges,
         tally: Tally,
         troubles: Troubles,
@@ -87,7 +87,7 @@ class Metrics(Collector):
             "penstock_stream_table_status", "1 for the status that it has.", labels=(*labels, "status")
         )
         errors = GaugeMetricFamily("penstock_consecutive_errors", "Countable errors in a row.", labels=labels)
-        for row in status(self._catalog, self._now(), self._minimum):
+        for row in status(self._catalog, self._now(), self._minimum()):
             if row.current_lag is not None:
                 lag.add_metric((row.name,), row.current_lag.total_seconds())
             target.add_metric((row.name,), row.effective_lag.total_seconds())

@@ -10,7 +10,6 @@ its version. A suspended or failed upstream leaves its consumers where they are.
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -30,8 +29,6 @@ from penstock.refresh.result import Progress, RefreshResult, Report
 from penstock.refresh.run import Quiet
 from penstock.refresh.survey import Pins
 from penstock.refresh.warehouse import Warehouse
-
-_log = logging.getLogger("penstock.refresh")
 
 
 def refresh_together(
@@ -216,7 +213,6 @@ def _one_at_a_time(report: Report) -> Report:
 
 
 def _skipped(catalog: CatalogWriter, meta: StreamTableMeta, code: str, why: str, stamp: datetime) -> RefreshResult:
-    _log.info("%s skipped: %s", meta.name, why, extra={"stream_table": str(meta.name), "event": "skipped"})
     catalog.record_refresh(
         RefreshRecord(
             refresh_id=f"skip-{meta.id}-{stamp.timestamp():.6f}",

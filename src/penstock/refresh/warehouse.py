@@ -47,18 +47,17 @@ class Warehouse:
     _making: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
-        # Looked up at every call: who listens may change while the warehouse is open.
+        told = self._pass_on, self._show
         self.refresher = Refresher(
-            self.catalog,
-            self.settings,
-            self.workspace,
-            self.logs,
-            self.view_hash,
-            self.now,
-            self.sleep,
-            lambda alert: self.tell(alert),
-            lambda record: self.observe(record),
+            self.catalog, self.settings, self.workspace, self.logs, self.view_hash, self.now, self.sleep, *told
         )
+
+    def _pass_on(self, alert: Alert) -> None:
+        # Looked up for every alert: who listens may change while the warehouse is open.
+        self.tell(alert)
+
+    def _show(self, record: RefreshRecord) -> None:
+        self.observe(record)
 
     def storage_path(self, name: TableName, stream_table_id: str) -> str:
         """The folder of a new stream table's storage."""

@@ -55,7 +55,7 @@ def exported(tmp_path: Path) -> Iterator[dict[str, tuple[str, set[str]]]]:
         )
         number = catalog.insert(meta, [reads], now=NOW)
         catalog.acquire_lease(SCHEDULER, "host", timedelta(minutes=1), now=NOW)
-        monitor = Monitor(catalog, Settings(), Logs(), lambda: NOW, "penstock:/w", period)
+        monitor = Monitor(catalog, Settings, Logs(), lambda: NOW, "penstock:/w", period)
         monitor.observe(
             RefreshRecord(
                 refresh_id="r", stream_table_id=number, name="default.revenue", action=Action.FULL,

@@ -18,7 +18,7 @@ SECOND = timedelta(seconds=1)
 
 
 def lookout(catalog: SqliteCatalog) -> Lookout:
-    return Lookout(catalog, PendingChanges(catalog, Logs()), Settings(), period)
+    return Lookout(catalog, PendingChanges(catalog, Logs()), Settings, period)
 
 
 def look(catalog: SqliteCatalog, who: Lookout, now: datetime) -> list[str]:

@@ -38,7 +38,7 @@ class Samples(dict[tuple[str, tuple[str, ...]], float]):
 
 @pytest.fixture
 def monitor(catalog: SqliteCatalog) -> Iterator[Monitor]:
-    made = Monitor(catalog, Settings(), Logs(), lambda: NOON + timedelta(seconds=30), "penstock:/warehouse", period)
+    made = Monitor(catalog, Settings, Logs(), lambda: NOON + timedelta(seconds=30), "penstock:/warehouse", period)
     yield made
     made.close()
 
@@ -138,7 +138,9 @@ def test_sinks_that_fail_or_drop_are_seen(catalog: SqliteCatalog, monkeypatch: p
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         nobody = f"http://127.0.0.1:{free.getsockname()[1]}/"
-    monitor = Monitor(catalog, Settings(alert_webhook_url=nobody), Logs(), lambda: NOON, "penstock:/warehouse", period)
+    monitor = Monitor(
+        catalog, lambda: Settings(alert_webhook_url=nobody), Logs(), lambda: NOON, "penstock:/warehouse", period
+    )
     monkeypatch.setattr(catalog, "record_alert", lambda _: (_ for _ in ()).throw(CatalogError(path="", why="", fix="")))
     monitor.tell(alert())
     monitor.close()
@@ -188,14 +190,14 @@ def test_a_refresh_does_not_fail_for_having_been_counted(
     catalog: SqliteCatalog, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     settings = Settings(lineage_url=f"file://{tmp_path}/lineage.jsonl")
-    monitor = Monitor(catalog, settings, Logs(), lambda: NOON, "penstock:/warehouse", period)
+    monitor = Monitor(catalog, lambda: settings, Logs(), lambda: NOON, "penstock:/warehouse", period)
     monitor.observe(ended(4711, status=RefreshStatus.RUNNING, ended_at=None))
     monitor.close()
     assert "there is no stream table" in caplog.text
 
 
 def test_closing_closes_the_servers(catalog: SqliteCatalog) -> None:
-    monitor = Monitor(catalog, Settings(), Logs(), lambda: NOON, "penstock:/warehouse", period)
+    monitor = Monitor(catalog, Settings, Logs(), lambda: NOON, "penstock:/warehouse", period)
     server = monitor.serve()
     assert get(server, "/ready")[0] == 200
     monitor.close()
