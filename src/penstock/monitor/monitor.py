@@ -1,6 +1,6 @@
 """Monitoring of one open warehouse: what it tells, counts and shows, put together.
 
-`tell` and `observe` are what refreshes call; neither ever raises. `look` is for the scheduler, once per tick.
+`tell` and `observe` are what refreshes call, `check` what the scheduler's loop calls; none of them waits or raises.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Final
 
 from penstock.catalog.model import Alert, RefreshRecord
 from penstock.catalog.writer import CatalogWriter
@@ -30,6 +30,12 @@ from penstock.monitor.status import status
 from penstock.monitor.tally import Tally
 from penstock.monitor.watch import Retention
 from penstock.settings import Settings
+
+EVERY: Final = timedelta(seconds=5)
+"""Between two looks of a scheduler; alerts speak of minutes."""
+
+AWAY: Final = timedelta(minutes=1)
+"""Without a look for so long, the open episodes are read from the catalog again."""
 
 _log = logging.getLogger("penstock.monitor")
 
@@ -59,6 +65,8 @@ class Monitor:
         self._lineage = Lineage(lineage, namespace, catalog, logs) if lineage else None
         self._tally = Tally()
         self._servers: list[Server] = []
+        self._looks = Background("lookout", self._look_for, capacity=1)
+        self._checked_at: datetime | None = None
         sinks: list[Sink] = [LogSink(), TableSink(catalog), self._tally, self._callbacks]
         self._announcer = Announcer([*sinks, self._webhook] if self._webhook else sinks)
         self.pending = PendingChanges(catalog, logs)
@@ -86,9 +94,21 @@ class Monitor:
             self.tell(alert)
         return alerts
 
-    def forget_episodes(self) -> None:
-        """Call it on becoming the scheduler: what another process has told is not told again."""
-        self._lookout.forget()
+    def check(self, retention: Iterable[Retention] = ()) -> None:
+        """Look every few seconds, on a thread of its own, however often this is called."""
+        now, before = self._now(), self._checked_at
+        if before is not None and now - before < EVERY:
+            return
+        self._checked_at = now
+        # After a while without a look another process may have led, and told; the catalog knows.
+        anew = before is None or now - before > AWAY
+        self._looks.put((now, anew, tuple(retention)))
+
+    def _look_for(self, asked: tuple[datetime, bool, tuple[Retention, ...]]) -> None:
+        now, anew, retention = asked
+        if anew:
+            self._lookout.forget()
+        self.look(now, retention)
 
     def on_alert(self, listener: Listener) -> Callable[[], None]:
         """Call a function for every alert; returns what ends it."""
@@ -117,6 +137,7 @@ class Monitor:
         """Stop answering, and let what waits be delivered, within seconds."""
         for server in self._servers:
             server.close()
+        self._looks.close()
         for each in self._backgrounds():
             each.close()
 
