@@ -11,11 +11,13 @@ from typing import Any
 
 from generate.table import code, table
 from penstock import api
-from penstock.catalog.model import RefreshRecord
+from penstock.catalog.model import Alert, RefreshRecord
 from penstock.engine.layout import FileLayout
 from penstock.monitor.diagnose.diagnosis import Diagnosis
 from penstock.monitor.diagnose.findings import Finding
+from penstock.monitor.health import Health, SchedulerHealth
 from penstock.monitor.picture import GraphPicture
+from penstock.monitor.stats import StatsRow
 from penstock.monitor.status import StatusRow
 from penstock.refresh.advise import LayoutAdvice
 from penstock.refresh.audit import AuditReport
@@ -50,6 +52,9 @@ _PARAMETERS = {
     "name_or_query": "A stream table, or a query (anything with a blank in it).",
     "max_rows": "No more rows than this.",
     "dry_run": "Only say what would be done.",
+    "listener": "A function that takes an `Alert`.",
+    "host": "The address to listen on.",
+    "port": "The port to listen on; 0 takes one that is free, and `url` of the result says which.",
 }
 _SECTIONS = {
     "SQL": ["sql"],
@@ -58,6 +63,7 @@ _SECTIONS = {
     "Scheduling": ["run", "scheduler", "pause", "resume", "reload"],
     "Reading": ["table", "read_together", "explain", "audit"],
     "Looking": ["status", "diagnose", "history", "graph", "info"],
+    "Monitoring": ["stats", "reset_stats", "alerts", "on_alert", "health", "serve"],
     "Care": ["advise", "optimize", "repair", "close"],
 }
 _SAME = {"refresh_stream_table": "refresh", "pgt_status": "status", "refresh_history": "history", "st_graph": "graph"}
@@ -73,6 +79,10 @@ _RESULTS = [
     Finding,
     RefreshRecord,
     GraphPicture,
+    StatsRow,
+    Alert,
+    Health,
+    SchedulerHealth,
     LayoutAdvice,
     OptimizeResult,
     FileLayout,

@@ -8,6 +8,7 @@ import typer
 
 from penstock import __version__
 from penstock.cli import (
+    alerts,
     alter,
     audit,
     create,
@@ -16,6 +17,7 @@ from penstock.cli import (
     drop,
     explain,
     graph,
+    health,
     history,
     info,
     init,
@@ -26,6 +28,7 @@ from penstock.cli import (
     resume,
     run,
     sql,
+    stats,
     status,
     tick,
 )
@@ -57,6 +60,9 @@ app.command("repair")(repair.repair)
 app.command("status")(status.status)
 app.command("diagnose")(diagnose.diagnose)
 app.command("history")(history.history)
+app.command("stats")(stats.stats)
+app.command("alerts")(alerts.alerts)
+app.command("health")(health.health)
 app.command("graph")(graph.graph)
 app.command("info")(info.info)
 app.command("explain")(explain.explain)

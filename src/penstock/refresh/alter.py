@@ -6,10 +6,11 @@ and definition. Until then, and if the new query fails, everything is as it was.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 from datetime import timedelta
 
-from penstock.catalog.model import UNSET, RefreshMode, Status, StreamTableMeta, UnsetType
+from penstock.catalog.model import UNSET, Alert, AlertEvent, RefreshMode, Status, StreamTableMeta, UnsetType
 from penstock.engine.definition import Definition
 from penstock.engine.registry import register_view, restore_view
 from penstock.engine.storage import DEFINITION_KEY, Storage, key_configuration, standing
@@ -17,6 +18,8 @@ from penstock.errors import InvalidMode, NotIncremental, PenstockError
 from penstock.refresh.create import Proposal
 from penstock.refresh.define import Redefinition, dependencies_of
 from penstock.refresh.warehouse import Warehouse
+
+_log = logging.getLogger("penstock.refresh")
 
 
 def status_of(text: str | Status) -> Status:
@@ -55,6 +58,12 @@ def alter(
         if status is Status.ACTIVE and not meta.is_populated:
             status = Status.INITIALIZING
         warehouse.catalog.update_status(meta.id, status, now=warehouse.now())
+        if status is Status.SUSPENDED and meta.status is not status:
+            told = {"stream_table": str(meta.name), "event": "suspended"}
+            _log.info("%s suspended", meta.name, extra=told)
+        elif status is not Status.SUSPENDED and meta.status in {Status.SUSPENDED, Status.ERROR}:
+            facts = {"was": meta.status.value, "last_error": meta.last_error}
+            warehouse.tell(Alert(AlertEvent.RESUMED, str(meta.name), warehouse.now(), facts))
 
 
 def redefinition(warehouse: Warehouse, meta: StreamTableMeta, proposal: Proposal) -> Redefinition | None:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from penstock.catalog.model import Alert, AlertEvent, Dependency, SourceType, StreamTableMeta
+from penstock.catalog.model import Dependency, SourceType, StreamTableMeta
 from penstock.catalog.reader import CatalogReader
 from penstock.engine.delta_log import DeltaLog
 from penstock.engine.pinned_query import folder
@@ -158,27 +158,6 @@ def _holding(name: str, source: Dependency, log: DeltaLog, version: int) -> Hold
         files_kept=kept_for(properties.get("delta.deletedFileRetentionDuration"), FILES_KEPT),
         lost=lost,
     )
-
-
-def retention_warnings(catalog: CatalogReader, logs: Logs, now: datetime) -> list[Alert]:
-    """One alert per stream table and source whose past is about to be cleaned up under it."""
-    return [
-        Alert(AlertEvent.RETENTION_WARNING, each.stream_table, now, warning_facts(each, now))
-        for each in holdings(catalog, logs, catalog.get_all())
-        if each.running_out(now)
-    ]
-
-
-def warning_facts(holding: Holding, now: datetime) -> dict[str, str | int | float | bool | None]:
-    """The facts of such an alert."""
-    left, ends = holding.time_left(now), holding.ends
-    return {
-        "source": holding.source,
-        "version": holding.version,
-        "newest": holding.newest,
-        "seconds_left": None if left is None else round(left.total_seconds(), 3),
-        "property": None if ends is None else ends[2],
-    }
 
 
 def guard_vacuum(warehouse: Warehouse, statement: PassThrough, current_schema: str) -> None:

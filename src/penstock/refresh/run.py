@@ -123,6 +123,7 @@ class Refresher:
         now: Callable[[], datetime],
         sleep: Callable[[float], None],
         tell: Callable[[Alert], None],
+        observe: Callable[[RefreshRecord], None],
     ) -> None:
         self._catalog = catalog
         self.settings = settings
@@ -134,6 +135,7 @@ class Refresher:
         self._now = now
         self._sleep = sleep
         self._tell = tell
+        self._observe = observe
 
     def refresh(
         self,
@@ -206,6 +208,9 @@ class Refresher:
             self._record(each.attempt, Action.NO_DATA, each.situation, RefreshStatus.COMPLETED) for each in quiet
         ]
         moved = self._catalog.advance_no_data(advances, now=self._now(), records=records)
+        for record in records:
+            if record.stream_table_id in moved:
+                self._observe(record)
         return {
             each.attempt.meta.id: self._result(
                 each.attempt, Decision(Action.NO_DATA), each.situation.after, each.version, None
@@ -219,7 +224,7 @@ class Refresher:
     ) -> RefreshResult:
         meta = attempt.meta
         self._catalog.start_refresh(
-            RefreshRecord(
+            running := RefreshRecord(
                 refresh_id=attempt.refresh_id,
                 stream_table_id=meta.id,
                 name=str(meta.name),
@@ -231,6 +236,7 @@ class Refresher:
                 lease_token=held.lease.token,
             )
         )
+        self._observe(running)
         rebuild: tuple[str, str] | None = None
         for last_try in (False, True):
             try:
@@ -517,7 +523,7 @@ class Refresher:
         )
         done = self._record(attempt, decision.action, situation, RefreshStatus.COMPLETED)
         self._catalog.finish_refresh(
-            replace(
+            finished := replace(
                 done,
                 reason=_reason(decision),
                 commit_version=version,
@@ -537,6 +543,7 @@ class Refresher:
                 lease_token=held.lease.token,
             )
         )
+        self._observe(finished)
         return result
 
     def _bytes_written(self, meta: StreamTableMeta, version: int | None) -> int:
@@ -599,7 +606,7 @@ class Refresher:
         now = self._now()
         meta = attempt.meta
         self._catalog.finish_refresh(
-            RefreshRecord(
+            failed := RefreshRecord(
                 refresh_id=attempt.refresh_id,
                 stream_table_id=meta.id,
                 name=str(meta.name),
@@ -614,6 +621,7 @@ class Refresher:
                 owner=current_owner(),
             )
         )
+        self._observe(failed)
 
     def _count(self, attempt: Attempt, error: PenstockError) -> None:
         """Keep the error with the table, tell of it, and stop the scheduler from trying again where that is right."""

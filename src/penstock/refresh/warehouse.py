@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from penstock.catalog.model import Alert, StreamTableMeta
+from penstock.catalog.model import Alert, RefreshRecord, StreamTableMeta
 from penstock.catalog.writer import CatalogWriter
 from penstock.engine.definition import Definition, text_hash
 from penstock.engine.functions import function_code
@@ -41,11 +41,14 @@ class Warehouse:
     sleep: Callable[[float], None]
     tell: Callable[[Alert], None] = lambda _: None
     """Passes an alert on to whoever is to know."""
+    observe: Callable[[RefreshRecord], None] = lambda _: None
+    """Is shown every refresh as it starts (RUNNING) and as it ends."""
     logs: Logs = field(default_factory=Logs)
     _workspaces: dict[str, tuple[tuple[str | None, ...], Workspace]] = field(default_factory=dict)
     _making: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
+        told = self._pass_on, self._show
         self.refresher = Refresher(
             self.catalog,
             self.settings,
@@ -55,7 +58,7 @@ class Warehouse:
             self.function_hash,
             self.now,
             self.sleep,
-            self._pass_on,
+            *told,
         )
 
     def set_settings(self, settings: Settings) -> None:
@@ -65,6 +68,9 @@ class Warehouse:
     def _pass_on(self, alert: Alert) -> None:
         # Looked up for every alert: who listens may change while the warehouse is open.
         self.tell(alert)
+
+    def _show(self, record: RefreshRecord) -> None:
+        self.observe(record)
 
     def storage_path(self, name: TableName, stream_table_id: str) -> str:
         """The folder of a new stream table's storage."""

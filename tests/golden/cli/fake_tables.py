@@ -9,12 +9,24 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from penstock.catalog.model import Action, Lease, RefreshMode, RefreshRecord, RefreshStatus, Status, StreamTableMeta
+from penstock.catalog.model import (
+    Action,
+    Alert,
+    AlertEvent,
+    Lease,
+    RefreshMode,
+    RefreshRecord,
+    RefreshStatus,
+    Status,
+    StreamTableMeta,
+)
 from penstock.cli.desk import Openers
 from penstock.engine.layout import FileLayout
 from penstock.errors import HasConsumers, QueryInvalid, StreamTableNotFound
 from penstock.monitor.diagnose.case import Case, PendingSource
 from penstock.monitor.diagnose.diagnosis import Diagnosis, diagnose
+from penstock.monitor.health import Health, SchedulerHealth
+from penstock.monitor.stats import StatsRow
 from penstock.names import TableName
 from penstock.refresh.advise import LayoutAdvice
 from penstock.refresh.optimize import OptimizeResult
@@ -145,9 +157,10 @@ class Graph:
 class FakeTables:
     """Answers by what is asked; `calls` holds method, arguments and keywords (without `progress`)."""
 
-    def __init__(self) -> None:
+    def __init__(self, healthy: bool = True) -> None:
         self.calls: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
         self.closed = False
+        self.healthy = healthy
 
     def __enter__(self) -> FakeTables:
         return self
@@ -247,6 +260,34 @@ class FakeTables:
             record(1, Action.REINITIALIZE, RefreshStatus.COMPLETED, 4, rows_inserted=1000, reason="initial fill",
                    timings={"pin": 0.004, "compute": 3.1, "commit": 0.9}),
         ][:max_rows]  # fmt: skip
+
+    def _stats(self) -> list[StatsRow]:
+        return [
+            StatsRow("default.revenue", "default", 1440, 288_000, 52_000, 48_123, 2, 1, 31_000, 95_500),
+            StatsRow("default.unread", "default", 0, 0, 0, 0, 0, 0, 0, 0),
+        ]
+
+    def _alerts(self, name: str | None = None, max_rows: int = 100) -> list[Alert]:
+        table = name or "default.revenue"
+        late = {"lag_seconds": 131.5, "target_seconds": 60.0, "last_error": None}
+        failed = {"condition": "QUERY_FAILED", "error": "division by zero in [red]row[/red] 7", "errors": 1}
+        found = [
+            Alert(AlertEvent.LAG_RECOVERED, table, NOON + timedelta(minutes=5), {"lag_seconds": 12.0}),
+            Alert(AlertEvent.LAG_EXCEEDED, table, NOON + timedelta(minutes=2), late),
+            Alert(AlertEvent.REFRESH_FAILED, table, NOON, failed),
+        ]
+        return [] if name == "unread" else found[:max_rows]
+
+    def _health(self) -> Health:
+        beat = NOON - timedelta(seconds=5)
+        alive = SchedulerHealth("host-1:4711", self.healthy, beat, beat + timedelta(minutes=1), paused=not self.healthy)
+        if self.healthy:
+            return Health(NOON, True, alive, 2, suspended=("default.unread",))
+        problems = (
+            "the scheduler host-1:4711 was last heard of at 2026-03-01T11:59:55+00:00",
+            "default.revenue is older than twice its target lag",
+        )
+        return Health(NOON, True, alive, 2, lag_exceeded=("default.revenue",), problems=problems)
 
     def _graph(self) -> Graph:
         return Graph()
