@@ -25,6 +25,7 @@ from penstock.refresh.explain import Explanation
 from penstock.refresh.optimize import OptimizeResult
 from penstock.refresh.repair import RepairReport
 from penstock.refresh.result import Progress, RefreshResult
+from penstock.refresh.shown import ShownVersion
 
 PAGE = "reference/python.md"
 
@@ -62,7 +63,7 @@ _SECTIONS = {
     "Refreshing": ["refresh", "tick"],
     "Scheduling": ["run", "scheduler", "pause", "resume", "reload"],
     "Reading": ["table", "read_together", "explain", "audit"],
-    "Looking": ["status", "diagnose", "history", "graph", "info"],
+    "Looking": ["status", "diagnose", "history", "versions", "graph", "info"],
     "Monitoring": ["stats", "reset_stats", "alerts", "on_alert", "health", "serve"],
     "Care": ["advise", "optimize", "repair", "close"],
 }
@@ -78,6 +79,7 @@ _RESULTS = [
     Diagnosis,
     Finding,
     RefreshRecord,
+    ShownVersion,
     GraphPicture,
     StatsRow,
     Alert,

@@ -62,6 +62,7 @@ from penstock.refresh.read_together import rows_together
 from penstock.refresh.repair import RepairReport, repair
 from penstock.refresh.result import RefreshResult, Report
 from penstock.refresh.retention import guard_vacuum
+from penstock.refresh.shown import ShownVersion, shown_versions
 from penstock.refresh.together import refresh_together
 from penstock.refresh.warehouse import Warehouse
 from penstock.schedule.clock import SystemClock
@@ -541,6 +542,10 @@ class StreamTables:
         return self._warehouse.catalog.recent_history(table, max_rows)
 
     refresh_history = history
+
+    def versions(self, name: str, max_rows: int = 20) -> list[ShownVersion]:
+        """What each version of a stream table shows, newest first: its data timestamp and the versions behind it."""
+        return shown_versions(self._warehouse, self._find(name), max_rows)
 
     def graph(self) -> GraphPicture:
         """Who reads whom."""

@@ -31,6 +31,7 @@ from penstock.cli import (
     stats,
     status,
     tick,
+    versions,
 )
 
 app = typer.Typer(
@@ -63,6 +64,7 @@ app.command("history")(history.history)
 app.command("stats")(stats.stats)
 app.command("alerts")(alerts.alerts)
 app.command("health")(health.health)
+app.command("versions")(versions.versions)
 app.command("graph")(graph.graph)
 app.command("info")(info.info)
 app.command("explain")(explain.explain)

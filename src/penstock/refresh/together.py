@@ -8,6 +8,7 @@ What to do with each is the tour's word; here it is carried out, on Spark and in
 
 from __future__ import annotations
 
+import logging
 import threading
 import uuid
 from collections.abc import Iterable
@@ -32,6 +33,9 @@ from penstock.refresh.result import Progress, RefreshResult, Report
 from penstock.refresh.run import PATIENCE, Quiet
 from penstock.refresh.tour import Arrival, Rest, Scene, Skip, Tour
 from penstock.refresh.warehouse import Warehouse
+
+
+_log = logging.getLogger("penstock.refresh")
 
 
 def refresh_together(
@@ -168,6 +172,9 @@ def carry_out(
 
 def record_skip(catalog: CatalogWriter, meta: StreamTableMeta, skip: Skip, stamp: datetime) -> RefreshResult:
     """A refresh that did not take place, in history and as a result."""
+    _log.info(
+        "%s skipped: %s: %s", meta.name, skip.code, skip.why, extra={"stream_table": str(meta.name), "event": "skipped"}
+    )
     catalog.record_refresh(
         RefreshRecord(
             refresh_id=uuid.uuid4().hex,
