@@ -34,7 +34,6 @@ from penstock.refresh.run import PATIENCE, Quiet
 from penstock.refresh.tour import Arrival, Rest, Scene, Skip, Tour
 from penstock.refresh.warehouse import Warehouse
 
-
 _log = logging.getLogger("penstock.refresh")
 
 

@@ -1,4 +1,4 @@
-"""The scheduler on a real warehouse: everything stays fresh, consistent and exact, whatever happens to single tables."""
+"""The scheduler on a real warehouse: everything stays fresh, consistent and exact, whatever happens to one table."""
 
 from __future__ import annotations
 
