@@ -50,6 +50,10 @@ fuzz: $(VENV) $(JARS) ## Random queries and histories against plain Spark; MINUT
 kills: $(VENV) $(JARS) ## Kill schedulers under load and check everything after each; KILLS=200 SEED=1 FROM=1
 	@cd tests && PYTHONPATH=integration ../$(BIN)/python -m kills --kills $(or $(KILLS),200) --seed $(or $(SEED),1) --from $(or $(FROM),1)
 
+.PHONY: soak
+soak: $(VENV) $(JARS) ## Twenty stream tables under continuous writers, with a lag plot; MINUTES=10 SEED=1
+	@$(BIN)/python -m soak --minutes $(or $(MINUTES),10) --seed $(or $(SEED),1)
+
 .PHONY: lint
 lint: $(VENV) ## ruff, mypy, layer rules
 	@echo "── lint"

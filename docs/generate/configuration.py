@@ -14,7 +14,8 @@ _TUNING = {
     "scheduler_interval_ms": "The scheduler looks sooner where a target lag asks for it.",
     "min_target_lag_seconds": "Lower it only if refreshes take well under half of the lag you want.",
     "max_consecutive_errors": "Errors that go away by waiting (another writer, a busy table) do not count.",
-    "log_level": "Of Penstock's own loggers, `penstock.*`. Spark's log has `PENSTOCK_SPARK_LOG`.",
+    "log_level": "It holds for the logger `penstock`. Spark's own log has `PENSTOCK_SPARK_LOG`.",
+    "log_format": "With json, `open` logs to standard error; see [Monitoring](../concepts/monitoring.md#logs).",
     "max_concurrent_refreshes": "In one tick or refresh; each starts when its upstreams are done. 1 means one by one.",
     "history_keep_days": "Older lines, and alerts, are dropped when a warehouse is opened, and hourly by a scheduler.",
     "lease_seconds": "Shorter means a crashed worker on another host is replaced sooner; a live one renews it in time.",
@@ -27,6 +28,9 @@ _TUNING = {
     "backoff_max_seconds": "How soon things go on after a long outage depends on it.",
     "drain_seconds": "What is cut off is done again by the next scheduler; nothing is lost either way.",
     "fuse_factor": "100 catches a mistaken mass update of a table that usually changes a little.",
+    "buffer_warning_rows": "Set it above what arrives within one target lag, or every busy minute warns.",
+    "alert_webhook_url": "A slow receiver delays nobody; see [Monitoring](../concepts/monitoring.md#where-alerts-go).",
+    "lineage_url": "For a file: `file:///var/log/penstock-lineage.jsonl`, one event per line.",
     "deletion_vector_bytes": "With them Spark applies even small changes; see [Layout](../concepts/layout.md).",
 }
 

@@ -1,10 +1,11 @@
-"""The errors page, from the classes of `errors.py` and the codes of `compile/reasons.py`."""
+"""The errors page, from the classes of `errors.py`, the table of `engine/spark_errors.py` and the reason codes."""
 
 from __future__ import annotations
 
 import penstock.errors
 from generate.table import code, table
 from penstock.compile.reasons import REASONS
+from penstock.engine.spark_errors import CONDITIONS, SQL_STATES, Meaning
 from penstock.errors import PenstockError, Retry
 
 PAGE = "reference/errors.md"
@@ -36,6 +37,14 @@ def text() -> str:
         members = [each for each in group.__subclasses__() if each.__module__ == penstock.errors.__name__]
         parts += [_condition(error, heading=bool(members)) for error in members or [group]]
     parts.append(
+        "## Errors of Spark and Delta\n\n"
+        "What Spark, Delta or the system raise during a refresh becomes one of the above. The condition decides, by "
+        "the longest entry that it begins with; else the class of its SQLSTATE; else telling words and the class of "
+        "the exception. What is not known is INTERNAL."
+    )
+    parts.append(table(["Condition", "Becomes"], [_meant(name, held) for name, held in sorted(CONDITIONS.items())]))
+    parts.append(table(["SQLSTATE", "Becomes"], [_meant(f"{name}…", held) for name, held in SQL_STATES.items()]))
+    parts.append(
         "## Reason codes\n\n"
         "Not errors: they say why a refresh, or all refreshes of a query, are not incremental. They appear in "
         "`status`, "
@@ -44,6 +53,10 @@ def text() -> str:
     )
     parts.append(table(["Code", "Meaning"], [[code(name), meaning] for name, meaning in REASONS.items()]))
     return "\n\n".join(parts) + "\n"
+
+
+def _meant(name: str, meaning: Meaning) -> list[str]:
+    return [code(name), code(meaning.value.condition)]
 
 
 def _condition(error: type[PenstockError], heading: bool) -> str:

@@ -11,9 +11,13 @@ from typing import Any
 
 from generate.table import code, table
 from penstock import api
-from penstock.catalog.model import RefreshRecord
+from penstock.catalog.model import Alert, RefreshRecord
 from penstock.engine.layout import FileLayout
+from penstock.monitor.diagnose.diagnosis import Diagnosis
+from penstock.monitor.diagnose.findings import Finding
+from penstock.monitor.health import Health, SchedulerHealth
 from penstock.monitor.picture import GraphPicture
+from penstock.monitor.stats import StatsRow
 from penstock.monitor.status import StatusRow
 from penstock.refresh.advise import LayoutAdvice
 from penstock.refresh.audit import AuditReport
@@ -27,7 +31,7 @@ PAGE = "reference/python.md"
 _PARAMETERS = {
     "path": "The warehouse folder. It is made if it is not there.",
     "spark": "A Spark session with Delta; it is checked, used, and left running. None starts a local one.",
-    "catalog": "Path of the SQLite catalog. None keeps it in the warehouse.",
+    "catalog": "Path of a SQLite file, or `postgresql://…`. None: the setting `catalog`.",
     "settings": "`Settings`, or a mapping of names to values; see the configuration page.",
     "text": "Statements, separated by semicolons.",
     "progress": "A function that is called with a `Progress` as the work moves on.",
@@ -48,6 +52,9 @@ _PARAMETERS = {
     "name_or_query": "A stream table, or a query (anything with a blank in it).",
     "max_rows": "No more rows than this.",
     "dry_run": "Only say what would be done.",
+    "listener": "A function that takes an `Alert`.",
+    "host": "The address to listen on.",
+    "port": "The port to listen on; 0 takes one that is free, and `url` of the result says which.",
 }
 _SECTIONS = {
     "SQL": ["sql"],
@@ -55,7 +62,8 @@ _SECTIONS = {
     "Refreshing": ["refresh", "tick"],
     "Scheduling": ["run", "scheduler", "pause", "resume", "reload"],
     "Reading": ["table", "read_together", "explain", "audit"],
-    "Looking": ["status", "history", "graph", "info"],
+    "Looking": ["status", "diagnose", "history", "graph", "info"],
+    "Monitoring": ["stats", "reset_stats", "alerts", "on_alert", "health", "serve"],
     "Care": ["advise", "optimize", "repair", "close"],
 }
 _SAME = {"refresh_stream_table": "refresh", "pgt_status": "status", "refresh_history": "history", "st_graph": "graph"}
@@ -67,8 +75,14 @@ _RESULTS = [
     AuditReport,
     Explanation,
     StatusRow,
+    Diagnosis,
+    Finding,
     RefreshRecord,
     GraphPicture,
+    StatsRow,
+    Alert,
+    Health,
+    SchedulerHealth,
     LayoutAdvice,
     OptimizeResult,
     FileLayout,

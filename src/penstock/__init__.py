@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from penstock.version import VERSION as __version__
 
 __all__ = ["StreamTables", "__version__", "open"]
 

@@ -12,11 +12,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from penstock.catalog.model import UNSET, RefreshRecord, StreamTableMeta, UnsetType
+from penstock.catalog.model import UNSET, Alert, RefreshRecord, StreamTableMeta, UnsetType
 from penstock.catalog.open_catalog import catalog_place, open_catalog
 from penstock.engine import registry
 from penstock.engine.python_query import named_query
 from penstock.engine.result_settings import result_settings
+from penstock.engine.rows_as_view import rows_as_views
 from penstock.engine.session import check_session, start_session
 from penstock.engine.storage import Storage
 from penstock.engine.threads import spark_threads
@@ -36,14 +37,23 @@ from penstock.lang import (
     Statement,
     parse,
 )
+from penstock.monitor.diagnose.diagnosis import Diagnosis, diagnose
+from penstock.monitor.diagnose.gather import gather
+from penstock.monitor.health import Health
+from penstock.monitor.http import Server
 from penstock.monitor.info import info
+from penstock.monitor.json_log import log_to
+from penstock.monitor.monitor import Monitor
 from penstock.monitor.picture import GraphPicture, picture
+from penstock.monitor.stats import StatsRow, stats
 from penstock.monitor.status import StatusRow, status
+from penstock.monitor.views import views_in
 from penstock.names import Frontier, TableName
 from penstock.refresh.advise import LayoutAdvice, advise
-from penstock.refresh.alter import alter, redefine, restore_definition, status_of
+from penstock.refresh.alter import alter, postpone, redefinition, restore_definition, status_of
 from penstock.refresh.audit import AuditReport, audit
-from penstock.refresh.create import make, mode_of, propose
+from penstock.refresh.create import Proposal, make, mode_of, propose
+from penstock.refresh.define import Redefinition
 from penstock.refresh.drop import drop
 from penstock.refresh.explain import Explanation, explain_query, explain_table
 from penstock.refresh.fresh import fresh_rows
@@ -51,13 +61,16 @@ from penstock.refresh.optimize import OptimizeResult, optimize
 from penstock.refresh.read_together import rows_together
 from penstock.refresh.repair import RepairReport, repair
 from penstock.refresh.result import RefreshResult, Report
+from penstock.refresh.retention import guard_vacuum
 from penstock.refresh.together import refresh_together
 from penstock.refresh.warehouse import Warehouse
 from penstock.schedule.clock import SystemClock
 from penstock.schedule.due import due
+from penstock.schedule.grid import period
 from penstock.schedule.running import Running
 from penstock.schedule.scheduler import Scheduler
 from penstock.schedule.steady_clock import SteadyClock
+from penstock.schedule.upkeep import Upkeep
 from penstock.schedule.workshop import WarehouseWorkshop
 from penstock.settings import Settings
 
@@ -131,6 +144,8 @@ class StreamTables:
         self._given = _given(settings)
         held = Settings.load(root, **self._given)
         logging.getLogger("penstock").setLevel(held.log_level.upper())
+        if held.log_format == "json":
+            log_to("json")
         opened = open_catalog(catalog or catalog_place(root, held.catalog))
         self._owns_spark = spark is None
         if spark is not None:
@@ -143,6 +158,11 @@ class StreamTables:
             now=lambda: datetime.now(UTC),
             sleep=time.sleep,
         )
+        warehouse = self._warehouse
+        self._monitor = Monitor(
+            opened, lambda: warehouse.settings, warehouse.logs, warehouse.now, f"penstock:{root}", period
+        )
+        warehouse.tell, warehouse.observe = self._monitor.tell, self._monitor.observe
         self._restore()
 
     # -- opening and closing
@@ -151,7 +171,9 @@ class StreamTables:
         """Make this process know what the warehouse holds."""
         spark, catalog = self.spark, self._warehouse.catalog
         catalog.close_orphans(now=catalog.now())
-        catalog.prune_history(timedelta(days=self.settings.history_keep_days), now=self._warehouse.now())
+        keep = timedelta(days=self.settings.history_keep_days)
+        catalog.prune_history(keep, now=self._warehouse.now())
+        catalog.prune_alerts(keep, now=self._warehouse.now())
         if not registry.is_forgetful(spark):
             return
         known = catalog.known_tables()
@@ -163,7 +185,8 @@ class StreamTables:
         registry.restore(spark, known)
 
     def close(self) -> None:
-        """Let go of the catalog, and of Spark if this object started it."""
+        """Let go of the catalog, and of Spark if this object started it; alerts on their way are delivered first."""
+        self._monitor.close()
         self._warehouse.catalog.close()
         if self._owns_spark:
             self.spark.stop()
@@ -243,7 +266,11 @@ class StreamTables:
                 return _optimized(self.optimize(statement.name, progress=progress))
 
     def _pass_through(self, statement: PassThrough) -> DataFrame:
-        frame = self.spark.sql(statement.sql)
+        if statement.verb == "VACUUM":
+            guard_vacuum(self._warehouse, statement, registry.current_schema(self.spark))
+        catalog, now = self._warehouse.catalog, self._warehouse.now()
+        with rows_as_views(self.spark, views_in(statement.sql, catalog, now, self._minimum_lag)):
+            frame = self.spark.sql(statement.sql)
         if statement.kind in {"ddl", "other"} and registry.is_forgetful(self.spark):
             self._remember()
         return frame
@@ -309,20 +336,28 @@ class StreamTables:
         lag = parse_target_lag(target_lag, self._minimum_lag)
         proposal = propose(warehouse, name, query, lag, mode_of(refresh_mode), tuple(key or ()))
         if held is not None:
-            changed = redefine(warehouse, held, proposal)
-            meta = held
-        else:
-            changed = True
-            meta = make(warehouse, proposal)
+            return self._replace(held, proposal, initialize, progress)
+        meta = make(warehouse, proposal)
         refreshed = None
-        if changed and initialize:
+        if initialize:
             try:
                 refreshed = self.refresh(name, progress)
             except Exception:
-                if held is None:
-                    drop(warehouse, meta, cascade=False)
+                drop(warehouse, meta, cascade=False)
                 raise
-        return _info(warehouse.catalog.get_by_name(table), created=changed, refresh=refreshed)
+        return _info(warehouse.catalog.get_by_name(table), created=True, refresh=refreshed)
+
+    def _replace(
+        self, held: StreamTableMeta, proposal: Proposal, initialize: bool, progress: Report | None
+    ) -> StreamTableInfo:
+        """Give a stream table another definition, with its rows unless they are to come later."""
+        warehouse = self._warehouse
+        change, refreshed = redefinition(warehouse, held, proposal), None
+        if change is not None and initialize:
+            refreshed = self._refresh([held], progress, isolate=False, redefined=change)[-1]
+        elif change is not None:
+            postpone(warehouse, held, change)
+        return _info(warehouse.catalog.get_by_name(held.name), created=change is not None, refresh=refreshed)
 
     def _text_of(self, query: DataFrame | Callable[[SparkSession], DataFrame]) -> str:
         frame = query(self.spark) if callable(query) else query
@@ -343,7 +378,11 @@ class StreamTables:
         status: str | UnsetType = UNSET,
         query: str | UnsetType = UNSET,
     ) -> None:
-        """Change what is given. `target_lag` None means DOWNSTREAM; a new query rebuilds the rows at once."""
+        """Change what is given. `target_lag` None means DOWNSTREAM.
+
+        The rows of a new query are computed beside the old ones and take their place in one commit, together with the
+        definition; if the query fails, nothing has changed.
+        """
         meta = self._find(name)
         lag = target_lag if target_lag is UNSET else parse_target_lag(target_lag, self._minimum_lag)
         mode = refresh_mode if refresh_mode is UNSET else mode_of(refresh_mode)
@@ -352,8 +391,7 @@ class StreamTables:
         if query is not UNSET:
             meta = self._find(name)
             proposal = propose(self._warehouse, name, query, meta.target_lag, meta.refresh_mode, meta.key)
-            if redefine(self._warehouse, meta, proposal):
-                self.refresh(name)
+            self._replace(meta, proposal, True, None)
 
     def drop_stream_table(self, name: str, if_exists: bool = False, cascade: bool = False) -> list[str]:
         """Drop a stream table; returns the names of all that were dropped."""
@@ -390,12 +428,16 @@ class StreamTables:
         """The scheduler that `run` runs, for whoever has a thread for it already."""
         warehouse = self._warehouse
         stamps = [meta.data_timestamp for meta in warehouse.catalog.get_all() if meta.data_timestamp is not None]
+        threads = spark_threads(warehouse.spark)
+        upkeep = Upkeep(warehouse, threads)
+
+        def check() -> None:
+            self._monitor.check()
+            upkeep.check()
+
+        clock = SteadyClock(SystemClock(), max(stamps, default=None))
         return Scheduler(
-            WarehouseWorkshop(warehouse),
-            warehouse.catalog,
-            lambda: warehouse.settings,
-            SteadyClock(SystemClock(), max(stamps, default=None)),
-            spark_threads(warehouse.spark),
+            WarehouseWorkshop(warehouse), warehouse.catalog, lambda: warehouse.settings, clock, threads, check
         )
 
     def pause(self) -> None:
@@ -418,9 +460,10 @@ class StreamTables:
         progress: Report | None,
         isolate: bool,
         now: datetime | None = None,
+        redefined: Redefinition | None = None,
     ) -> list[RefreshResult]:
         warehouse = self._warehouse
-        return refresh_together(warehouse, targets, now or warehouse.now(), progress, isolate)
+        return refresh_together(warehouse, targets, now or warehouse.now(), progress, isolate, redefined)
 
     # -- layout
 
@@ -488,6 +531,10 @@ class StreamTables:
 
     pgt_status = status
 
+    def diagnose(self, name: str) -> Diagnosis:
+        """Why a stream table is stale, or why it can be trusted, with what to do; nothing is computed or changed."""
+        return diagnose(gather(self._warehouse, self._find(name), self._minimum_lag))
+
     def history(self, name: str | None = None, max_rows: int = 20) -> list[RefreshRecord]:
         """The newest refreshes first."""
         table = None if name is None else self._find(name).name
@@ -506,6 +553,31 @@ class StreamTables:
         catalog = self._warehouse.catalog
         tables = catalog.get_all() if name is None else [self._find(name)]
         return info(catalog, tables, self._warehouse.now(), self._minimum_lag)
+
+    def stats(self) -> list[StatsRow]:
+        """The totals of every stream table since its creation or the last reset."""
+        return stats(self._warehouse.catalog)
+
+    def reset_stats(self, name: str) -> None:
+        """Start the totals of a stream table again from zero."""
+        self._warehouse.catalog.reset_counters(self._find(name).id)
+
+    def alerts(self, name: str | None = None, max_rows: int = 100) -> list[Alert]:
+        """The newest alerts first, of one stream table or of all."""
+        table = None if name is None else self._find(name).name
+        return self._warehouse.catalog.recent_alerts(table, max_rows)
+
+    def on_alert(self, listener: Callable[[Alert], None]) -> Callable[[], None]:
+        """Call a function for every alert that this process raises, on a thread of its own; returns what ends it."""
+        return self._monitor.on_alert(listener)
+
+    def health(self) -> Health:
+        """Whether anything needs a person: catalog, scheduler, stopped and late stream tables."""
+        return self._monitor.health()
+
+    def serve(self, host: str = "127.0.0.1", port: int = 0) -> Server:
+        """Answer `/metrics`, `/health`, `/ready` and `/status` over HTTP, until closed; port 0 takes a free one."""
+        return self._monitor.serve(host, port)
 
     def repair(self) -> RepairReport:
         """Rebuild the catalog from the tables themselves."""

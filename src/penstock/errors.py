@@ -4,6 +4,7 @@
     ├── UsageError                what was asked for cannot be done as asked            NEVER
     │   ├── InvalidName, InvalidTargetLag, InvalidMode, InvalidSetting, InvalidStatement
     │   ├── TableExists, SchemaNotFound, StreamTableNotFound, HasConsumers, CycleInGraph, NoCommonInstant
+    │   ├── RetentionCut          clean-up would take what a stream table still needs
     │   └── SessionMisconfigured, JavaUnusable, JarsUnavailable, WarehouseUnusable, CatalogUnusable
     ├── QueryError                the defining query is at fault                        NEVER
     │   ├── QueryInvalid          Spark cannot analyse it
@@ -21,8 +22,12 @@
     │   ├── TableBusy             another worker is refreshing it now                   BACKOFF
     │   ├── StorageMissing        the stream table's own Delta table is gone            REINITIALIZE
     │   └── StateDamaged          stored rows contradict the delta (weight below zero)  REINITIALIZE
-    ├── EngineUnavailable         Spark was stopped, lost an executor, or is gone        BACKOFF
-    ├── FuseBlown                 far more changed than usual; a person should look       NEVER
+    ├── SystemTrouble             neither query nor data are at fault                   BACKOFF
+    │   ├── OutOfMemory           Spark, or this process
+    │   ├── DiskFull              no space left to write
+    │   ├── EngineUnavailable     Spark was stopped, lost an executor, or is gone
+    │   └── StorageUnreachable    files could not be read or written for the moment
+    ├── FuseBlown                 far more changed than usual; a person should look     NEVER
     ├── CatalogError              the catalog database failed                           BACKOFF
     └── InternalError             a bug in Penstock                                     BUG
 
@@ -173,6 +178,14 @@ class NoCommonInstant(UsageError):
     condition = "NO_COMMON_INSTANT"
     message = "{names} cannot be shown at one instant: {why}"
     hint = "Refresh {stale} and read again, or read with fresh=True."
+
+
+class RetentionCut(UsageError):
+    """A clean-up would remove files that a stream table still needs."""
+
+    condition = "RETENTION_CUT"
+    message = "{statement} would remove what {names} still needs of {source}: {why}"
+    hint = "{fix}"
 
 
 class SessionMisconfigured(UsageError):
@@ -352,13 +365,48 @@ class FuseBlown(PenstockError):
     hint = "The stored rows stay. If the changes are wanted, refresh {name} by hand, then ALTER STREAM TABLE … RESUME."
 
 
-class EngineUnavailable(PenstockError):
+class SystemTrouble(PenstockError):
+    """The machinery failed: neither the query nor its data are at fault, and it may be over in a moment."""
+
+    condition = "SYSTEM"
+    retry = Retry.BACKOFF
+    message = "{name} could not be worked on: {why}"
+    hint = "The stored rows stay as they were, and a scheduler tries again by itself."
+
+
+class OutOfMemory(SystemTrouble):
+    """Spark or this process ran out of memory."""
+
+    condition = "OUT_OF_MEMORY"
+    message = "memory ran out while working on {name}: {why}"
+    hint = (
+        "The stored rows stay as they were. Give Spark more memory (setting driver_memory), or run fewer refreshes at "
+        "once (max_concurrent_refreshes)."
+    )
+
+
+class DiskFull(SystemTrouble):
+    """There is no space left to write to."""
+
+    condition = "DISK_FULL"
+    message = "no space was left while working on {name}: {why}"
+    hint = "The stored rows stay as they were. Make room on the disk; leftovers of the attempt go with the next VACUUM."
+
+
+class EngineUnavailable(SystemTrouble):
     """Spark was stopped, cancelled the job, lost an executor, or its process is gone."""
 
     condition = "ENGINE_UNAVAILABLE"
-    retry = Retry.BACKOFF
     message = "Spark could not go on with {name}: {why}"
     hint = "The stored rows stay as they were. If Spark is gone, open the warehouse again; else refresh again."
+
+
+class StorageUnreachable(SystemTrouble):
+    """Files could not be read or written: network, time-out, or an overloaded store."""
+
+    condition = "STORAGE_UNREACHABLE"
+    message = "the files of {name} could not be reached: {why}"
+    hint = "The stored rows stay as they were. Check network and storage, then refresh again."
 
 
 class CatalogError(PenstockError):

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from penstock.errors import InvalidSetting
 
@@ -89,7 +90,22 @@ class _Switch:
         return True
 
 
-_Allowed = _Range | _OneOf | _Size | _Place | _Switch
+@dataclass(frozen=True, slots=True)
+class _Address:
+    """Where something is sent; empty = nowhere."""
+
+    schemes: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return "empty, or an address that begins with " + " or ".join(f"{each}://" for each in self.schemes)
+
+    def __contains__(self, value: str) -> bool:
+        parts = urlsplit(value)
+        place = parts.path if parts.scheme == "file" else parts.netloc
+        return not value or (parts.scheme in self.schemes and bool(place))
+
+
+_Allowed = _Range | _OneOf | _Size | _Place | _Switch | _Address
 
 
 def _setting(default: Any, allowed: _Allowed, doc: str) -> Any:
@@ -134,6 +150,9 @@ class Settings:
         3, _Range(1, 1000), "Countable errors in a row after which a stream table is suspended."
     )
     log_level: str = _setting("info", _OneOf(("debug", "info", "warning", "error")), "Least severity that is logged.")
+    log_format: str = _setting(
+        "text", _OneOf(("text", "json")), "Form of log lines: text for people, json (an object per line) for machines."
+    )
     max_concurrent_refreshes: int = _setting(4, _Range(1, 256), "Stream tables that are refreshed at the same time.")
     history_keep_days: int = _setting(30, _Range(1, 36_500), "Days for which refresh history is kept.")
     lease_seconds: int = _setting(
@@ -157,6 +176,19 @@ class Settings:
         2,
         _Range(0, 100),
         "Share of refresh time that mode AUTO may spend on trying the mode that it holds for the slower one.",
+    )
+    buffer_warning_rows: int = _setting(
+        1_000_000,
+        _Range(1, 2**60),
+        "Change rows of one source that may wait for one stream table before `buffer_lag_warning` is raised.",
+    )
+    alert_webhook_url: str = _setting(
+        "", _Address(("http", "https")), "Address that every alert is posted to, as JSON; empty posts nothing."
+    )
+    lineage_url: str = _setting(
+        "",
+        _Address(("http", "https", "file")),
+        "Where OpenLineage events of refreshes go: posted to an address, or appended to a file; empty sends nothing.",
     )
 
     backoff_seconds: int = _setting(

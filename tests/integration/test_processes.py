@@ -201,17 +201,69 @@ def test_a_rebuild_killed_half_way_keeps_the_rows_and_is_finished_by_the_next(nu
         CREATE STREAM TABLE shaped AS SELECT * FROM shapes;
         CREATE OR REPLACE TABLE shapes AS SELECT 'x' AS other, 2 AS id""",
     )
-    worker.ask("fail", step="redefined", how="kill")
+    worker.ask("fail", step="computed", how="kill")
     worker.dies("refresh", name="shaped")
     worker = nursery.worker()
     assert worker.ask("sql", text="SELECT * FROM shaped") == [[1, 1]]
-    # A new JVM would not know the view, and could not make it: the definition is ahead of the rows.
+    worker.ask("fail", step="before the definition", how="kill")
+    worker.dies("refresh", name="shaped")
+    # A new JVM does not know the view, and makes it from what the newest commit says.
+    worker = nursery.worker()
     worker.ask("forget", statements=["DROP VIEW shaped"])
     worker.end()
     worker = nursery.worker()
-    assert worker.ask("refresh", name="shaped")["action"] == "REINITIALIZE"
-    worker.ask("exact", names=["shaped"])
     assert worker.ask("sql", text="SELECT * FROM shaped") == [["x", 2]]
+    assert worker.ask("refresh", name="shaped")["action"] == "NO_DATA"
+    worker.ask("exact", names=["shaped"])
+    worker.end()
+
+
+SWAP = (
+    ("lease taken", False),
+    ("pinned", False),
+    ("computed", False),
+    ("before the write", False),
+    ("committed", True),
+    ("before the definition", True),
+    ("definition set", True),
+    ("redefined", True),
+    ("before the catalog", True),
+    ("in the catalog", True),
+)
+"""Where ALTER … AS is killed, and whether rows and definition are the new ones by then: both or neither."""
+
+
+def test_a_definition_and_its_rows_change_together_wherever_the_change_is_killed(nursery: Nursery) -> None:
+    worker = nursery.worker()
+    worker.ask(
+        "sql",
+        text="""
+        CREATE TABLE goods (id INT, v INT);
+        INSERT INTO goods VALUES (1, 1), (2, 2), (2, 2);
+        CREATE STREAM TABLE kept AS SELECT v, count(*) AS n FROM goods GROUP BY v;
+        CREATE STREAM TABLE kept_reader AS SELECT sum(n) AS n FROM kept""",
+    )
+    queries = ["SELECT v, count(*) AS n FROM goods GROUP BY v", "SELECT id + 1 AS more, id, v AS n FROM goods"]
+    held = 0
+    for number, (step, swapped) in enumerate(SWAP, 10):
+        worker.ask("fail", step=step, how="kill")
+        worker.dies("sql", text=f"ALTER STREAM TABLE kept AS {queries[1 - held]}")
+        # The next process knows only what is on disk.
+        worker = nursery.worker()
+        worker.ask("forget", statements=["DROP VIEW kept"])
+        worker.end()
+        worker = nursery.worker()
+        held = 1 - held if swapped else held
+        columns = 2 if held == 0 else 3
+        assert all(len(row) == columns for row in worker.ask("sql", text="SELECT * FROM kept")), step
+        worker.ask("sql", text=f"INSERT INTO goods VALUES ({number}, {number % 3})")
+        assert worker.ask("refresh", name="kept")["action"] == "INCREMENTAL", step
+        [facts] = worker.ask("info", name="kept")
+        assert facts["query"] == queries[held], step
+        worker.ask("exact", names=["kept"], audited=False)
+        worker.ask("refresh", name="kept_reader")
+        worker.ask("exact", names=["kept_reader"], audited=False)
+    worker.ask("exact", names=["kept", "kept_reader"])
     worker.end()
 
 

@@ -34,6 +34,8 @@ STEPS: dict[str, tuple[str, str, str]] = {
     "classified": ("penstock.refresh.run", "Refresher._survey", "after"),
     "decided": ("penstock.refresh.run", "compute", "before"),
     "computed": ("penstock.refresh.run", "compute", "after"),
+    "before the definition": ("penstock.refresh.run", "Refresher._redefine", "before"),
+    "definition set": ("penstock.refresh.run", "Storage.set_configuration", "after"),
     "redefined": ("penstock.refresh.run", "Refresher._redefine", "after"),
     "before the write": ("penstock.refresh.compute", "commit", "before"),
     "written": ("penstock.engine.apply_delta_rs", "apply", "after"),
@@ -139,9 +141,14 @@ class Nursery:
         born.ask("open", settings=settings, path=None if path is None else str(path), catalog=catalog)
         return born
 
-    def close(self) -> None:
+    def kill_all(self) -> None:
+        """Kill every worker that is still there."""
         for worker in self._born:
             worker.signal(signal.SIGKILL)
+        self._born.clear()
+
+    def close(self) -> None:
+        self.kill_all()
         assert self._process.stdin is not None
         self._process.stdin.close()
         self._process.wait(60)
@@ -327,8 +334,8 @@ class _Body:
         os.kill(os.getpid(), signal.SIGKILL)
 
     def _stop(self, step: str) -> None:
-        # Not in the middle of a catalog write: that would hold up every other process, as SQLite has it. PostgreSQL puts
-        # whoever stops there out, and has no lock of this kind.
+        # Not in the middle of a catalog write: that would hold up every other process, as SQLite has it. PostgreSQL
+        # puts whoever stops there out, and has no lock of this kind.
         with getattr(self._ps._warehouse.catalog._database, "lock", contextlib.nullcontext()):
             self._say({"at": step})
             # To this thread: sent to the process, the signal is the main thread's to take, and this one would run on

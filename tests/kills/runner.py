@@ -120,7 +120,7 @@ class Kills:
         maker.end()
         paths = {name: folder / "tables" / name for name in BASES}
         self._catalog = open_catalog(str(folder / CATALOG_FILE))
-        self._witness = Witness(self._catalog, STREAM_TABLES, paths)
+        self.witness = Witness(self._catalog, STREAM_TABLES, paths)
         self._writers = Writers(paths, seed)
 
     def close(self) -> None:
@@ -147,7 +147,7 @@ class Kills:
         victim = self._start(whole)
         owner = self._await_work()
         # Somebody has begun to work on what the last kill left.
-        if self._found(number - 1, "after the restart", self._witness.check()):
+        if self._found(number - 1, "after the restart", self.witness.check()):
             victim.kill()
             return True
         time.sleep(chance.uniform(0, 1.5))
@@ -196,13 +196,13 @@ class Kills:
         worker = self._nursery.worker(**SETTINGS)
         worker.ask("run")
         deadline = time.monotonic() + PATIENCE
-        while not self._witness.is_level():
+        while not self.witness.is_level():
             if time.monotonic() > deadline:
                 self.tally.findings.lost.append(f"not caught up {PATIENCE:.0f} s after kill {number}")
                 return True
             time.sleep(0.1)
         left = worker.ask("stop")
-        found = self._witness.check()
+        found = self.witness.check()
         found.lost += [f"{name} did not end when asked to" for name in left]
         try:
             worker.ask("exact", names=list(STREAM_TABLES), audited=False)

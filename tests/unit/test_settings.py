@@ -60,11 +60,30 @@ def test_ranges_include_their_ends_and_nothing_beyond(name: str, low: int, high:
         ("driver_memory", "4"),
         ("driver_memory", "0g"),
         ("driver_memory", 4),
+        ("log_format", "xml"),
+        ("buffer_warning_rows", 0),
+        ("alert_webhook_url", "alerts.example.org"),
+        ("alert_webhook_url", "http://"),
+        ("alert_webhook_url", "file:///tmp/alerts"),
+        ("lineage_url", "/tmp/lineage.jsonl"),
     ],
 )
 def test_wrong_types_and_values_are_refused(name: str, value: object) -> None:
     with pytest.raises(InvalidSetting, match=name):
         Settings.load(None, {}, **{name: value})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("alert_webhook_url", ""),
+        ("alert_webhook_url", "https://alerts.example.org/hook?token=1"),
+        ("lineage_url", "http://127.0.0.1:5000/api/v1/lineage"),
+        ("lineage_url", "file:///var/log/lineage.jsonl"),
+    ],
+)
+def test_addresses(name: str, value: str) -> None:
+    assert getattr(Settings.load(None, {f"PENSTOCK_{name.upper()}": value}), name) == value
 
 
 @pytest.mark.parametrize(

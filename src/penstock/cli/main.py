@@ -8,13 +8,16 @@ import typer
 
 from penstock import __version__
 from penstock.cli import (
+    alerts,
     alter,
     audit,
     create,
+    diagnose,
     doctor,
     drop,
     explain,
     graph,
+    health,
     history,
     info,
     init,
@@ -25,6 +28,7 @@ from penstock.cli import (
     resume,
     run,
     sql,
+    stats,
     status,
     tick,
 )
@@ -54,7 +58,11 @@ app.command("resume")(resume.resume)
 app.command("optimize")(optimize.optimize)
 app.command("repair")(repair.repair)
 app.command("status")(status.status)
+app.command("diagnose")(diagnose.diagnose)
 app.command("history")(history.history)
+app.command("stats")(stats.stats)
+app.command("alerts")(alerts.alerts)
+app.command("health")(health.health)
 app.command("graph")(graph.graph)
 app.command("info")(info.info)
 app.command("explain")(explain.explain)

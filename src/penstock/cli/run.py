@@ -12,19 +12,29 @@ import signal
 import sys
 import time
 from types import FrameType
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
 from penstock.cli.desk import opened
 from penstock.cli.options import HERE, Warehouse
 from penstock.errors import EngineUnavailable, InvalidSetting
+from penstock.monitor.json_log import log_to
 
 PAUSE = 5.0
 """Seconds before the process starts anew."""
 
 
-def run(ctx: typer.Context, warehouse: Warehouse = HERE) -> None:
+def run(
+    ctx: typer.Context,
+    http: Annotated[
+        str | None,
+        typer.Option(
+            "--http", metavar="HOST:PORT", help="Serve /metrics, /health, /ready and /status there.", show_default=False
+        ),
+    ] = None,
+    warehouse: Warehouse = HERE,
+) -> None:
     """Keep every stream table within its target lag until stopped.
 
     Of several such processes on one catalog one acts; the others stand by and take over within seconds.
@@ -32,13 +42,17 @@ def run(ctx: typer.Context, warehouse: Warehouse = HERE) -> None:
     \b
     Examples:
       penstock run
-      PENSTOCK_LOG_LEVEL=debug penstock run -w warehouse/
+      penstock run --http 127.0.0.1:9464
+      PENSTOCK_LOG_FORMAT=json penstock run -w warehouse/
     """
+    place = None if http is None else _place(http)
     with opened(ctx, warehouse, as_json=False) as desk:
-        _start_log()
+        log_to(desk.tables.settings.log_format)
         scheduler = desk.tables.scheduler()
         _obey_signals(desk.tables, scheduler)
         desk.print(f"keeping {desk.tables.path} fresh; stop with Ctrl-C or SIGTERM")
+        if place is not None:
+            desk.print(f"metrics and health at {_serve(desk.tables, *place)}")
         try:
             left = scheduler.run()
         except EngineUnavailable as gone:
@@ -70,7 +84,16 @@ def _obey_signals(tables: Any, scheduler: Any) -> None:
     signal.signal(signal.SIGHUP, reload)
 
 
-def _start_log() -> None:
-    import logging
+def _serve(tables: Any, host: str, port: int) -> str:
+    try:
+        return str(tables.serve(host, port).url)
+    except OSError as error:
+        why = error.strerror or error
+        raise typer.BadParameter(f"cannot listen on {host}:{port}: {why}", param_hint="--http") from None
 
-    logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)-7s %(name)s  %(message)s")
+
+def _place(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    if not port.isdigit() or int(port) > 65535:
+        raise typer.BadParameter(f"{text!r} is not HOST:PORT", param_hint="--http")
+    return host or "127.0.0.1", int(port)

@@ -35,6 +35,8 @@ def status(ctx: typer.Context, name: OptionalName = None, warehouse: Warehouse =
             return
         desk.print(status_table(rows))
         for row in rows:
+            if row.blocked_by:
+                desk.print(f"{row.name}: stays as it is until {', '.join(row.blocked_by)} is resumed")
             if row.last_error:
                 desk.print(f"{row.name}: {row.errors} errors in a row, the last: {row.last_error}")
 
@@ -51,7 +53,7 @@ def status_table(rows: Sequence[Any]) -> Table:
         (
             (
                 str(row.name),
-                str(row.status),
+                "BLOCKED" if row.blocked_by and row.status == "ACTIVE" else str(row.status),
                 _mode(row),
                 Text(spoken(row.current_lag), style="red" if row.lag_exceeded else ""),
                 _target(row),

@@ -170,6 +170,8 @@ class BoundQuery:
     tree: Bound | Refused
     restless: bool
     """The result can change although no source moved: it reads the clock, chance, or something other than Delta."""
+    functions: tuple[tuple[str, str], ...] = ()
+    """User-defined functions called, each with its code, or with nothing if that cannot be read."""
 
 
 class Analyzer(Protocol):

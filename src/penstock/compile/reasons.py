@@ -29,6 +29,7 @@ REASONS: dict[str, str] = {
     "DEFINITION_CHANGED": "the definition changed since the last refresh",
     "SOURCE_CHANGED": "a source changed its columns or was recreated",
     "VIEW_CHANGED": "a view that the query reads was redefined",
+    "UDF_CHANGED": "a user-defined function that the query calls was redefined",
     "FRONTIER_LOST": "the old version of a source can no longer be read",
     "FOREIGN_WRITE": "somebody else wrote to the stream table's storage",
     "STATE_DAMAGED": "stored rows contradict the delta",

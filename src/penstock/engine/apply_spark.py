@@ -15,7 +15,7 @@ from uuid import uuid4
 
 import delta.exceptions as conflicts
 import pyarrow as pa
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -24,6 +24,8 @@ from pyspark.sql.types import StringType, StructType
 from penstock.engine.apply import Change
 from penstock.engine.apply_delta_rs import RANGE_COLUMNS, key_ranges, merge_key, merge_source
 from penstock.engine.merge_predicate import OP, KeyRange, identifier, match, rangeable, within
+from penstock.engine.spark_errors import understood
+from penstock.engine.spark_message import first_lines
 from penstock.engine.staged import StagedFiles
 from penstock.engine.storage import Layout
 from penstock.engine.storage_schema import Fields, arrow_schema, conform, fields_of, nullable
@@ -196,12 +198,15 @@ def conformed(rows: DataFrame, schema: StructType) -> DataFrame:
 
 @contextmanager
 def translated(name: str) -> Iterator[None]:
-    """Errors of Spark as ours: CommitConflict for a lost race, StorageError else."""
+    """Errors of Spark as ours: CommitConflict for a lost race, StorageError for what is not known, else as they are."""
     try:
         yield
     except _CONFLICTS as lost:
         raise CommitConflict(name=name, why=str(lost).splitlines()[0]) from lost
-    except PySparkException as failed:
-        raise StorageError(detail=f"Spark could not write {name}: {str(failed).splitlines()[0]}") from failed
-    except Py4JJavaError as failed:
-        raise StorageError(detail=f"Spark could not write {name}: {failed.java_exception}") from failed
+    except (PySparkException, Py4JError, OSError) as failed:
+        meant = understood(failed, name)
+        if isinstance(meant, InternalError):
+            raise StorageError(
+                detail=f"Spark could not write {name}: {first_lines(failed).splitlines()[0]}"
+            ) from failed
+        raise meant from failed

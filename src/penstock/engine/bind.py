@@ -38,6 +38,7 @@ from penstock.compile.reasons import REASONS
 from penstock.engine.bind_comparison import comparison
 from penstock.engine.bind_expression import ExpressionPrinter, RefusedExpression
 from penstock.engine.catalyst import Catalyst, node_kind, unlogged
+from penstock.engine.functions import OPAQUE, function_code, functions_called
 from penstock.engine.normalise import normalise
 from penstock.engine.python_query import frame_of
 from penstock.engine.settled_order import BY_PEERS, orderable, settle_order, takes_rows_in_order
@@ -171,6 +172,10 @@ class _Binding:
             views=tuple(sorted(views.items())),
             tree=tree,
             restless=others or self._catalyst.contains(plan, "CURRENT_LIKE") or not plan.deterministic(),
+            functions=tuple(
+                (name, function_code(self._catalyst.spark, name) or OPAQUE)
+                for name in functions_called(self._catalyst, plan)
+            ),
         )
 
     def _unsorted(self, plan: Any) -> Any:

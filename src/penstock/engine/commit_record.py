@@ -29,7 +29,8 @@ class CommitRecord:
     `rows_inserted` and `rows_deleted` count visible rows; `first_lsn` and `lsn_count` are the dense range of positions
     that the commit's changes take in the changelog. `base_version` is the table version the commit was computed from:
     set by `commit`, it exposes a commit that landed on top of somebody else's. `before` is the frontier that the rows
-    of that version had reached meanwhile without a change.
+    of that version had reached meanwhile without a change. `properties` are the table properties that belong to these
+    rows, where they differ from those that the table had: a definition comes into force with its rows, in one commit.
     """
 
     stream_table_id: str
@@ -44,6 +45,7 @@ class CommitRecord:
     lsn_count: int = 0
     base_version: int | None = None
     before: Frontier | None = None
+    properties: Mapping[str, str] | None = None
     format: int = FORMAT
 
     def to_json(self) -> str:
@@ -63,6 +65,8 @@ class CommitRecord:
             "base_version": self.base_version,
             "before": None if self.before is None else self.before.to_json(),
         }
+        if self.properties is not None:
+            fields["properties"] = dict(self.properties)
         return json.dumps(fields, separators=(",", ":"))
 
     @classmethod
@@ -90,6 +94,7 @@ class CommitRecord:
                 lsn_count=int(fields["lsn_count"]),
                 base_version=fields.get("base_version"),
                 before=Frontier.from_json(fields["before"]) if fields.get("before") else None,
+                properties=fields.get("properties"),
             )
         except (KeyError, TypeError) as broken:
             raise ValueError(f"this commit record is incomplete: {broken}") from broken

@@ -36,6 +36,8 @@ class Definition:
     """Source id → path at the time of definition."""
     views: dict[str, str] = field(default_factory=dict)
     """View → hash of its text."""
+    functions: dict[str, str] = field(default_factory=dict)
+    """User-defined function → hash of its code; empty if that cannot be read."""
     restless: bool = False
     compiler: int = 1
     created_at: str = ""
@@ -60,6 +62,8 @@ class Definition:
             "views": self.views,
             "compiler": self.compiler,
         }
+        if self.functions:
+            parts["functions"] = self.functions
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
 
     def to_json(self) -> str:
@@ -83,5 +87,5 @@ def _read(text: str) -> Definition:
 
 
 def text_hash(text: str) -> str:
-    """A short hash of a view's text."""
+    """A short hash of a view's text or a function's code."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]

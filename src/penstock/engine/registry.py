@@ -46,6 +46,14 @@ def kind_of(spark: SparkSession, name: TableName) -> str | None:
     return "view" if external.getTable(name.schema, name.table).tableType().name() == "VIEW" else "table"
 
 
+def table_path(spark: SparkSession, name: TableName) -> str | None:
+    """Where a table's files are, or None if there is no such table."""
+    if kind_of(spark, name) != "table":
+        return None
+    location = _external(spark).getTable(name.schema, name.table).storage().locationUri()
+    return str(location.get().toString()) if location.isDefined() else None
+
+
 def view_text(spark: SparkSession, view: str) -> str | None:
     """The text of a permanent view (`catalog.schema.view`), or None if there is none."""
     *_, schema, table = view.split(".")

@@ -1,7 +1,4 @@
-"""Running Spark work so that whatever goes wrong is one of our errors.
-
-A missing file means that an old version is gone; an error that Spark raises over data is the query's; the rest is ours.
-"""
+"""Running Spark work so that whatever goes wrong is one of our errors."""
 
 from __future__ import annotations
 
@@ -13,18 +10,18 @@ from pyspark.errors import PySparkException
 
 from penstock.engine.catalyst import unlogged
 from penstock.engine.scan import lost_file
-from penstock.engine.spark_message import first_lines
-from penstock.errors import FrontierLost, QueryFailed
+from penstock.engine.spark_errors import understood
+from penstock.errors import FrontierLost
 
 
 @contextmanager
 def data_errors(name: str) -> Iterator[None]:
-    """FrontierLost for a missing file, QueryFailed for anything that Spark raised over data."""
+    """QueryFailed for what Spark raised over data, FrontierLost for a missing file, and so on: see `spark_errors`."""
     try:
         with unlogged():
             yield
-    except (PySparkException, Py4JError) as error:
+    except (PySparkException, Py4JError, OSError, MemoryError) as error:
         gone = lost_file(error)
         if gone is not None:
             raise FrontierLost(source=name, version="(old)", why=f"{gone} is gone") from error
-        raise QueryFailed(name=name, why=first_lines(error)) from error
+        raise understood(error, name) from error

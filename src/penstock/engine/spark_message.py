@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-def first_lines(error: Exception) -> str:
+def first_lines(error: Exception | str) -> str:
     """The part of a Spark message that is meant for people: before the plan and the stack."""
     text = str(error).split("\n\nJVM stacktrace")[0]
     lines: list[str] = []

@@ -5,6 +5,9 @@ version. Whatever is committed later is committed on that handle, so anything th
 never a surprise. Commits of others since our newest one are looked at here: those that move no data (OPTIMIZE, changed
 properties) are accepted and named, anything else means that the stored rows are no longer ours. Commits of ours that
 carry no record, because they move no data either, carry a note instead.
+
+A new definition is part of the commit that brings its rows: it stands in the record. Setting the table's properties to
+it comes afterwards, and is made up for by the next refresh if it did not happen.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from deltalake.exceptions import CommitFailedError, DeltaError, DeltaProtocolErr
 from penstock.engine.commit_record import USER_METADATA, CommitRecord, record_in
 from penstock.engine.delta_log import Commit, DeltaLog
 from penstock.engine.log_storage import local_path, log_storage
+from penstock.engine.spark_errors import system_error
 from penstock.engine.storage_schema import (
     Fields,
     arrow_schema,
@@ -103,6 +107,13 @@ class Standing:
     record_version: int | None
     foreign: tuple[Foreign, ...] = ()
     damaged: str | None = None
+    unset: Mapping[str, str] | None = None
+    """Properties that our newest record brought into force and that the table does not have yet."""
+
+    @property
+    def definition(self) -> str:
+        """The definition in force, JSON text; KeyError if there is none."""
+        return (self.unset or self.configuration)[DEFINITION_KEY]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,7 +197,7 @@ class Storage:
     def set_configuration(self, changes: dict[str, str]) -> None:
         """Set table properties, in a commit of its own that carries no record."""
         handle = _opened(self.path)
-        note = _configuration_note(self.stream_table_id)
+        note = _noted(configuration_note(self.stream_table_id, defines=DEFINITION_KEY in changes))
         with translated(self.path):
             handle.alter.set_table_properties(changes, raise_if_not_exists=False, commit_properties=note)
 
@@ -211,6 +222,7 @@ class Storage:
             handle=handle,
             foreign=tuple(reversed(found.foreign)),
             damaged=found.damaged,
+            unset=found.unset,
             not_fast=not_writable_by_delta_rs(handle),
             laid_out_by=found.laid_out_by,
         )
@@ -242,6 +254,7 @@ def standing(log: DeltaLog) -> Standing:
         record_version=found.record_version,
         foreign=tuple(reversed(found.foreign)),
         damaged=found.damaged,
+        unset=found.unset,
     )
 
 
@@ -343,22 +356,32 @@ def _has_deletion_vectors(handle: DeltaTable) -> bool:
 
 @contextmanager
 def translated(name: str) -> Iterator[None]:
-    """Errors of delta-rs as ours: CommitConflict for a lost race, StorageMissing for no table, StorageError else."""
+    """Errors of delta-rs as ours: CommitConflict for a lost race, StorageMissing for no table, SystemTrouble for a full
+    disk and the like, StorageError else.
+    """
     try:
         yield
     except CommitFailedError as lost:
+        _raise_trouble(lost, name)
         if "Unsupported" in str(lost):
             raise StorageError(detail=f"delta-rs cannot write {name}: {lost}") from lost
         raise CommitConflict(name=name, why=str(lost)) from lost
     except TableNotFoundError as missing:
         raise StorageMissing(name=name, path=name, why=str(missing)) from missing
-    except (DeltaError, DeltaProtocolError, OSError, ValueError) as failed:
+    except (DeltaError, DeltaProtocolError, OSError, ValueError, MemoryError) as failed:
+        _raise_trouble(failed, name)
         raise StorageError(detail=f"delta-rs failed on {name}: {failed}") from failed
     except BaseException as panic:
         # A panic in Rust arrives as a child of BaseException, which `except Exception` would let through.
         if type(panic).__name__ != "PanicException":
             raise
         raise StorageError(detail=f"delta-rs panicked on {name}: {panic}") from panic
+
+
+def _raise_trouble(error: Exception, name: str) -> None:
+    trouble = system_error(error, name)
+    if trouble is not None:
+        raise trouble from error
 
 
 @dataclass(slots=True)
@@ -369,6 +392,12 @@ class _Found:
     damaged: str | None
     schema_touched: bool
     laid_out_by: tuple[str, ...] | None = None
+    defined: bool = False
+    """A definition was set since our newest record."""
+
+    @property
+    def unset(self) -> Mapping[str, str] | None:
+        return None if self.record is None or self.defined else self.record.properties
 
 
 def _since_our_record(log: DeltaLog, version: int, stream_table_id: str) -> _Found:
@@ -399,7 +428,12 @@ def _since_our_record(log: DeltaLog, version: int, stream_table_id: str) -> _Fou
 
 
 def _judge(found: _Found, commit: Commit, stream_table_id: str) -> None:
-    if _is_configuration_note(commit.info, stream_table_id):
+    note = commit.info.get(USER_METADATA)
+    if note in (configuration_note(stream_table_id), configuration_note(stream_table_id, defines=True)):
+        # Below the record, a definition was in force before it.
+        found.defined = found.defined or (
+            found.record is None and note == configuration_note(stream_table_id, defines=True)
+        )
         return
     laid_out_by = _layout_in(commit.info, stream_table_id)
     if laid_out_by is not None and not commit.moves_data:
@@ -433,9 +467,9 @@ def _created_in_two_steps(where: str, schema_json: str, properties: dict[str, st
     return handle
 
 
-def configuration_note(stream_table_id: str) -> str:
-    """What a commit of ours that only sets table properties says of itself."""
-    return json.dumps({_CONFIGURATION_NOTE: stream_table_id})
+def configuration_note(stream_table_id: str, defines: bool = False) -> str:
+    """What a commit of ours that only sets table properties says of itself, and whether a definition is among them."""
+    return json.dumps({_CONFIGURATION_NOTE: stream_table_id, **({"defines": True} if defines else {})})
 
 
 def layout_note(stream_table_id: str, columns: Iterable[str]) -> str:
@@ -444,11 +478,11 @@ def layout_note(stream_table_id: str, columns: Iterable[str]) -> str:
 
 
 def _configuration_note(stream_table_id: str) -> CommitProperties:
-    return CommitProperties(custom_metadata={USER_METADATA: configuration_note(stream_table_id)}, max_commit_retries=0)
+    return _noted(configuration_note(stream_table_id))
 
 
-def _is_configuration_note(info: Mapping[str, Any], stream_table_id: str) -> bool:
-    return bool(info.get(USER_METADATA) == configuration_note(stream_table_id))
+def _noted(note: str) -> CommitProperties:
+    return CommitProperties(custom_metadata={USER_METADATA: note}, max_commit_retries=0)
 
 
 def _layout_in(info: Mapping[str, Any], stream_table_id: str) -> tuple[str, ...] | None:

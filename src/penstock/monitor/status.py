@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from penstock.catalog.model import Status
 from penstock.catalog.reader import CatalogReader
 from penstock.graph.dag import StreamGraph
 from penstock.graph.lag import format_lag, resolve_lags
@@ -28,12 +29,15 @@ class StatusRow:
     data_timestamp: datetime | None
     errors: int
     last_error: str | None
+    blocked_by: tuple[str, ...] = ()
+    """Stream tables upstream of it that wait for a person; until then it stays where it is."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
         fields = asdict(self)
         fields["effective_lag"] = self.effective_lag.total_seconds()
         fields["current_lag"] = None if self.current_lag is None else self.current_lag.total_seconds()
+        fields["blocked_by"] = list(self.blocked_by)
         for name in ("last_refresh", "data_timestamp"):
             fields[name] = fields[name].isoformat() if fields[name] else None
         return fields
@@ -42,7 +46,9 @@ class StatusRow:
 def status(catalog: CatalogReader, now: datetime, minimum: timedelta) -> list[StatusRow]:
     """Every stream table, by name."""
     tables = catalog.get_all()
-    lags = resolve_lags(StreamGraph.build(tables, catalog.all_dependencies()), minimum)
+    graph = StreamGraph.build(tables, catalog.all_dependencies())
+    lags = resolve_lags(graph, minimum)
+    stopped = {meta.table_id: str(meta.name) for meta in tables if meta.status in {Status.SUSPENDED, Status.ERROR}}
     rows = []
     for meta in tables:
         effective = lags[meta.table_id].lag
@@ -63,6 +69,7 @@ def status(catalog: CatalogReader, now: datetime, minimum: timedelta) -> list[St
                 data_timestamp=meta.data_timestamp,
                 errors=meta.consecutive_errors,
                 last_error=meta.last_error,
+                blocked_by=tuple(sorted(stopped[key] for key in graph.upstream(meta.table_id) & stopped.keys())),
             )
         )
     return rows

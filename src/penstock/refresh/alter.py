@@ -1,18 +1,25 @@
-"""ALTER STREAM TABLE and CREATE OR REPLACE: change what is given, leave the rest, keep rows that still hold."""
+"""ALTER STREAM TABLE and CREATE OR REPLACE: change what is given, leave the rest, keep rows that still hold.
+
+Another query comes into force with its rows: they are computed beside the old ones, and one commit brings rows, columns
+and definition. Until then, and if the new query fails, everything is as it was.
+"""
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 from datetime import timedelta
 
-from penstock.catalog.model import UNSET, RefreshMode, Status, StreamTableMeta, UnsetType
+from penstock.catalog.model import UNSET, Alert, AlertEvent, RefreshMode, Status, StreamTableMeta, UnsetType
 from penstock.engine.definition import Definition
 from penstock.engine.registry import register_view, restore_view
-from penstock.engine.storage import DEFINITION_KEY, Storage, key_configuration
+from penstock.engine.storage import DEFINITION_KEY, Storage, key_configuration, standing
 from penstock.errors import InvalidMode, NotIncremental, PenstockError
 from penstock.refresh.create import Proposal
-from penstock.refresh.define import dependencies_of
+from penstock.refresh.define import Redefinition, dependencies_of
 from penstock.refresh.warehouse import Warehouse
+
+_log = logging.getLogger("penstock.refresh")
 
 
 def status_of(text: str | Status) -> Status:
@@ -35,8 +42,8 @@ def alter(
     status: Status | UnsetType,
 ) -> None:
     """Change lag, mode or status."""
-    storage = Storage.open(meta.path)
-    definition = Definition.from_json(storage.configuration[DEFINITION_KEY])
+    found = standing(warehouse.logs.at(meta.path))
+    definition = Definition.from_json(found.definition)
     changed = definition
     if mode is RefreshMode.INCREMENTAL:
         _check_incremental(warehouse, definition)
@@ -45,26 +52,46 @@ def alter(
     if target_lag is not UNSET:
         changed = replace(changed, target_lag_seconds=None if target_lag is None else target_lag.total_seconds())
     if changed != definition:
-        storage.set_configuration({DEFINITION_KEY: changed.to_json()})
+        Storage.open(meta.path).set_configuration({**(found.unset or {}), DEFINITION_KEY: changed.to_json()})
         warehouse.catalog.update_definition(meta.id, now=warehouse.now(), target_lag=target_lag, refresh_mode=mode)
     if status is not UNSET:
         if status is Status.ACTIVE and not meta.is_populated:
             status = Status.INITIALIZING
         warehouse.catalog.update_status(meta.id, status, now=warehouse.now())
+        if status is Status.SUSPENDED and meta.status is not status:
+            told = {"stream_table": str(meta.name), "event": "suspended"}
+            _log.info("%s suspended", meta.name, extra=told)
+        elif status is not Status.SUSPENDED and meta.status in {Status.SUSPENDED, Status.ERROR}:
+            facts = {"was": meta.status.value, "last_error": meta.last_error}
+            warehouse.tell(Alert(AlertEvent.RESUMED, str(meta.name), warehouse.now(), facts))
 
 
-def redefine(warehouse: Warehouse, meta: StreamTableMeta, proposal: Proposal) -> bool:
-    """Give an existing stream table another definition; False if it is the same and the rows stay.
+def redefinition(warehouse: Warehouse, meta: StreamTableMeta, proposal: Proposal) -> Redefinition | None:
+    """What it takes to give a stream table another definition; None if its rows stay.
 
-    The next refresh rebuilds the rows in one commit; until then the old ones stay readable.
+    A definition with the same rows (another lag, another mode) is put in force here.
     """
-    storage = Storage.open(meta.path)
-    held = Definition.from_json(storage.configuration[DEFINITION_KEY])
+    held = warehouse.definition(meta)
     wanted = replace(proposal.definition, id=held.id, created_at=held.created_at)
-    if wanted == held:
-        return False
-    storage.set_configuration({DEFINITION_KEY: wanted.to_json(), **key_configuration(proposal.plan.store.key)})
-    same_rows = wanted.hash == held.hash
+    change = Redefinition(meta.table_id, wanted, proposal.plan.store.key, tuple(dependencies_of(proposal.plan.bound)))
+    if wanted.hash != held.hash:
+        return change
+    if wanted != held:
+        _put_in_force(warehouse, meta, change)
+    return None
+
+
+def postpone(warehouse: Warehouse, meta: StreamTableMeta, change: Redefinition) -> None:
+    """Put a definition in force now, and leave its rows to the next refresh; until then the old ones stay readable."""
+    _put_in_force(warehouse, meta, change)
+    warehouse.catalog.mark_reinit(meta.id, "the query was replaced", now=warehouse.now())
+    warehouse.forget(change.definition.id)
+
+
+def _put_in_force(warehouse: Warehouse, meta: StreamTableMeta, change: Redefinition) -> None:
+    wanted = change.definition
+    storage = Storage.open(meta.path)
+    storage.set_configuration({DEFINITION_KEY: wanted.to_json(), **key_configuration(change.key)})
     warehouse.catalog.update_definition(
         meta.id,
         now=warehouse.now(),
@@ -75,12 +102,8 @@ def redefine(warehouse: Warehouse, meta: StreamTableMeta, proposal: Proposal) ->
         definition_hash=wanted.hash,
         target_lag=wanted.target_lag,
         refresh_mode=RefreshMode(wanted.refresh_mode),
-        dependencies=dependencies_of(proposal.plan.bound),
+        dependencies=change.dependencies,
     )
-    if not same_rows:
-        warehouse.catalog.mark_reinit(meta.id, "the query was replaced", now=warehouse.now())
-        warehouse.forget(held.id)
-    return not same_rows
 
 
 def show_definition(warehouse: Warehouse, meta: StreamTableMeta) -> None:

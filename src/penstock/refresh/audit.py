@@ -14,7 +14,7 @@ from penstock.catalog.model import StreamTableMeta
 from penstock.engine.compare import bag_difference
 from penstock.engine.definition import Definition
 from penstock.engine.running import data_errors
-from penstock.engine.storage import DEFINITION_KEY, Storage
+from penstock.engine.storage import standing
 from penstock.engine.workspace import Workspace
 from penstock.errors import StreamTableNotFound
 from penstock.names import Frontier
@@ -59,13 +59,12 @@ def audit(meta: StreamTableMeta, workspace: Workspace, frontier: Frontier | None
             name=f"{meta.name} with rows", nearest="Refresh it first: it has not been filled yet."
         )
     started = time.perf_counter()
-    storage = Storage.open(meta.path)
-    definition = Definition.from_json(storage.configuration[DEFINITION_KEY])
+    definition = Definition.from_json(standing(workspace.logs.at(meta.path)).definition)
     versions = {path: frontier.version(source) for source, path in definition.sources.items()}
     with workspace.alone(), data_errors(str(meta.name)):
         found = bag_difference(
             workspace.witnessed(definition.query, definition.columns, versions, frontier.data_timestamp),
-            workspace.shown(definition, storage.path, version),
+            workspace.shown(definition, meta.path, version),
         )
     return AuditReport(
         name=str(meta.name),

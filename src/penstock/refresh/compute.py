@@ -379,6 +379,7 @@ def describe(definition: Definition, plan: Plan) -> Definition:
         has_hidden_rows=plan.store.has_hidden_rows,
         sources={source.id: folder(source.path) for source in plan.bound.sources},
         views={view: text_hash(text) for view, text in plan.bound.views},
+        functions={name: text_hash(code) if code else "" for name, code in plan.bound.functions},
         restless=plan.bound.restless,
         compiler=COMPILER,
     )

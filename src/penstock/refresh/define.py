@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from penstock.catalog.model import Dependency, SourceType, StreamTableMeta
 from penstock.catalog.reader import CatalogReader
 from penstock.compile.bound import BoundQuery
+from penstock.engine.definition import Definition
 from penstock.graph.cycles import check_proposal
 from penstock.graph.dag import Node, NodeKind, StreamGraph
 from penstock.names import TableName
+
+
+@dataclass(frozen=True, slots=True)
+class Redefinition:
+    """Another definition for a stream table, of which nothing is in force yet."""
+
+    table_id: str
+    definition: Definition
+    key: tuple[str, ...] | None
+    """The key of its storage."""
+    dependencies: tuple[Dependency, ...]
 
 
 def dependencies_of(bound: BoundQuery) -> list[Dependency]:

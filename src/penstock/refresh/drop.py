@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 
 from penstock.catalog.model import StreamTableMeta
@@ -10,6 +11,8 @@ from penstock.errors import HasConsumers
 from penstock.graph.dag import StreamGraph
 from penstock.graph.order import order_refreshes
 from penstock.refresh.warehouse import Warehouse
+
+_log = logging.getLogger("penstock.refresh")
 
 
 def drop(warehouse: Warehouse, meta: StreamTableMeta, cascade: bool) -> list[str]:
@@ -30,4 +33,5 @@ def drop(warehouse: Warehouse, meta: StreamTableMeta, cascade: bool) -> list[str
         drop_view(warehouse.spark, each.name)
         shutil.rmtree(each.path, ignore_errors=True)
         dropped.append(str(each.name))
+        _log.info("%s dropped", each.name, extra={"stream_table": str(each.name), "event": "dropped"})
     return dropped

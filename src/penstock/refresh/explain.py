@@ -54,6 +54,8 @@ class Explanation:
     """What both modes would cost now; None if there is nothing to choose between."""
     layout: tuple[LayoutAdvice, ...] = ()
     """How its own files lie, then the sources that should be laid out anew."""
+    unwatched: tuple[str, ...] = ()
+    """User-defined functions whose code cannot be read, so that a change of it is not noticed."""
 
     def text(self) -> str:
         """For the terminal."""
@@ -65,6 +67,8 @@ class Explanation:
         lines.append(f"  stored as  {self.strategy}")
         lines += self._costs()
         lines += self._layout()
+        if self.unwatched:
+            lines.append(f"  functions  {', '.join(self.unwatched)}: code cannot be read, so a change is not noticed")
         lines += ["", "sources", *(f"  {line}" for line in self.source_lines)]
         if self.tree:
             lines += ["", "operators", *(f"  {line}" for line in self.tree)]
@@ -127,6 +131,7 @@ class Explanation:
             if self.last is not None
             else None,
             "layout": [each.to_json() for each in self.layout],
+            "unwatched_functions": list(self.unwatched),
         }
 
 
@@ -223,6 +228,7 @@ def _explain(
         statements=tuple(statements),
         rows_changed=sum(change.rows_estimate for change in changes.values()),
         rows_at_rest=rows_at_rest(change.end for change in changes.values()),
+        unwatched=tuple(name for name, code in plan.bound.functions if not code),
     )
 
 

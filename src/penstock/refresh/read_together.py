@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from penstock.catalog.model import StreamTableMeta
 from penstock.engine.definition import Definition
 from penstock.engine.registry import stored_rows_at
-from penstock.engine.storage import DEFINITION_KEY, records, standing
+from penstock.engine.storage import records, standing
 from penstock.engine.workspace import Logs
 from penstock.errors import NoCommonInstant
 from penstock.graph.instant import Parted, common_instant
@@ -55,7 +55,7 @@ def stored_states(logs: Logs, meta: StreamTableMeta, stream_tables: Container[st
     now = standing(log)
     if now.damaged or now.record is None:
         return
-    definition = Definition.from_json(now.configuration[DEFINITION_KEY])
+    definition = Definition.from_json(now.definition)
     reached: Frontier | None = stored_frontier(meta, now)
     for version, record in records(log):
         if record.definition_hash != definition.hash:

@@ -14,7 +14,7 @@ from typing import Any
 from penstock.catalog.model import KnownKind, KnownTable, RefreshMode, Status, StreamTableMeta
 from penstock.engine.definition import Definition
 from penstock.engine.registry import MANAGED, register_view, restore
-from penstock.engine.storage import DEFINITION_KEY, Storage
+from penstock.engine.storage import Storage, standing
 from penstock.errors import PenstockError
 from penstock.names import TableName
 from penstock.refresh.define import dependencies_of
@@ -60,7 +60,7 @@ def _found(warehouse: Warehouse) -> Iterable[tuple[str, Storage, Definition]]:
     for log in sorted((warehouse.root / STORAGE_FOLDER).glob("*/*/_delta_log")):
         try:
             storage = Storage.open(log.parent.resolve())
-            definition = Definition.from_json(storage.configuration[DEFINITION_KEY])
+            definition = Definition.from_json(standing(warehouse.logs.at(storage.path)).definition)
         except (PenstockError, KeyError, ValueError):
             continue
         if storage.table_id not in known:

@@ -40,13 +40,13 @@ from penstock.engine.commit_record import CommitRecord
 from penstock.engine.definition import Definition
 from penstock.engine.handles import Handles
 from penstock.engine.interval import ChangeSet, classify
-from penstock.engine.storage import DEFINITION_KEY, Pin, Standing, Storage, standing
+from penstock.engine.spark_errors import understood
+from penstock.engine.storage import Pin, Standing, Storage, standing
 from penstock.engine.workspace import Logs, Workspace
 from penstock.errors import (
     CommitConflict,
     FrontierLost,
     FuseBlown,
-    InternalError,
     PenstockError,
     QueryInvalid,
     Retry,
@@ -78,6 +78,8 @@ class Attempt:
     """One refresh of one stream table at work."""
 
     meta: StreamTableMeta
+    wanted: Definition | None = None
+    """The definition that this refresh is to put in place of the stored one, together with its rows."""
     refresh_id: str = field(default_factory=lambda: uuid.uuid4().hex)
     timings: dict[str, float] = field(default_factory=dict)
     started: float = field(default_factory=time.perf_counter)
@@ -117,9 +119,11 @@ class Refresher:
         workspace: Callable[[Definition], Workspace],
         logs: Logs,
         view_hash: Callable[[str], str],
+        function_hash: Callable[[str], str | None],
         now: Callable[[], datetime],
         sleep: Callable[[float], None],
         tell: Callable[[Alert], None],
+        observe: Callable[[RefreshRecord], None],
     ) -> None:
         self._catalog = catalog
         self.settings = settings
@@ -127,9 +131,11 @@ class Refresher:
         self._logs = logs
         self._handles = Handles()
         self._view_hash = view_hash
+        self._function_hash = function_hash
         self._now = now
         self._sleep = sleep
         self._tell = tell
+        self._observe = observe
 
     def refresh(
         self,
@@ -137,16 +143,18 @@ class Refresher:
         pins: Pins,
         report: Report | None = None,
         looked: bool = False,
+        wanted: Definition | None = None,
         patience: timedelta = PATIENCE,
         fused: bool = False,
     ) -> RefreshResult:
         """Bring one stream table to the pins. Its upstream stream tables must be there already.
 
-        `looked` says that `look` has just found something to do. `patience` is for another worker on the same table.
-        With `fused`, `FuseBlown` if far more changed than ever lately.
+        `looked` says that `look` has just found something to do. With `wanted`, another definition comes into force
+        with its rows, in one commit; if that fails, nothing has changed. `patience` is for another worker on the same
+        table. With `fused`, `FuseBlown` if far more changed than ever lately.
         """
-        attempt = Attempt(meta)
-        quiet = None if looked else self.look(meta, pins)
+        attempt = Attempt(meta, wanted)
+        quiet = None if looked or wanted is not None else self.look(meta, pins)
         settled = self.settle([quiet]) if quiet is not None else {}
         if meta.id in settled:
             return settled[meta.id]
@@ -173,11 +181,11 @@ class Refresher:
         try:
             with attempt.timed("pin"):
                 found = standing(self._logs.at(meta.path))
-                definition = Definition.from_json(found.configuration[DEFINITION_KEY])
+                definition = Definition.from_json(found.definition)
             with attempt.timed("classify"):
                 situation = self._survey(meta, definition, found, pins)
-        except (PenstockError, KeyError, ValueError):
-            # Whatever it is, the refresh that follows says it in full.
+        except Exception:
+            # Whatever it is, a Spark that is gone included: the refresh that follows says it in full, and keeps it.
             return None
         if (
             situation.rebuild is not None
@@ -185,6 +193,8 @@ class Refresher:
             or situation.before is None
             or definition.restless
             or found.table_id != meta.table_id
+            or found.unset is not None
+            or definition.hash != meta.definition_hash
             or _overdue(found, situation)
         ):
             return None
@@ -198,6 +208,9 @@ class Refresher:
             self._record(each.attempt, Action.NO_DATA, each.situation, RefreshStatus.COMPLETED) for each in quiet
         ]
         moved = self._catalog.advance_no_data(advances, now=self._now(), records=records)
+        for record in records:
+            if record.stream_table_id in moved:
+                self._observe(record)
         return {
             each.attempt.meta.id: self._result(
                 each.attempt, Decision(Action.NO_DATA), each.situation.after, each.version, None
@@ -211,7 +224,7 @@ class Refresher:
     ) -> RefreshResult:
         meta = attempt.meta
         self._catalog.start_refresh(
-            RefreshRecord(
+            running := RefreshRecord(
                 refresh_id=attempt.refresh_id,
                 stream_table_id=meta.id,
                 name=str(meta.name),
@@ -223,6 +236,7 @@ class Refresher:
                 lease_token=held.lease.token,
             )
         )
+        self._observe(running)
         rebuild: tuple[str, str] | None = None
         for last_try in (False, True):
             try:
@@ -236,10 +250,10 @@ class Refresher:
                 self._failed(attempt, pins, error)
                 raise
             except Exception as error:
-                # A bug; without this its history would say RUNNING until the process ends.
-                bug = InternalError(why=f"{type(error).__name__}: {error}")
-                self._failed(attempt, pins, bug)
-                raise bug from error
+                # Trouble of the system, or a bug; without this its history would say RUNNING until the process ends.
+                meant = understood(error, str(meta.name))
+                self._failed(attempt, pins, meant)
+                raise meant from error
         raise AssertionError("unreachable")
 
     def prepared(self, attempt: Attempt, pins: Pins, until: ExitStack) -> tuple[Work, Decision]:
@@ -255,7 +269,7 @@ class Refresher:
             log = self._logs.at(meta.path)
             storage = Storage.open(meta.path, self._handles.take(log))
             pin = storage.pin(log)
-            definition = Definition.from_json(pin.configuration[DEFINITION_KEY])
+            definition = attempt.wanted or Definition.from_json(pin.definition)
         with attempt.timed("classify"):
             situation = self._survey(meta, definition, pin, pins)
         rebuild = rebuild or situation.rebuild
@@ -340,9 +354,14 @@ class Refresher:
     ) -> RefreshResult:
         with ExitStack() as until:
             work, decision, situation = self._prepared(attempt, pins, rebuild, until)
-            if fused:
-                check_fuse(self._catalog, self.settings, attempt.meta, situation)
-            return self._carried_out(attempt, work, decision, situation, held, report)
+            unset = work.pin.unset
+            if unset is None:
+                if fused:
+                    check_fuse(self._catalog, self.settings, attempt.meta, situation)
+                return self._carried_out(attempt, work, decision, situation, held, report)
+        # Properties that a commit brought into force, and whose worker did not live to set them.
+        work.storage.set_configuration(dict(unset))
+        return self._attempt(attempt, pins, held, report, rebuild, fused)
 
     def _carried_out(
         self,
@@ -354,6 +373,12 @@ class Refresher:
         report: Report | None,
     ) -> RefreshResult:
         meta, storage, pin, definition, plan = attempt.meta, work.storage, work.pin, work.definition, work.plan
+        if attempt.wanted is None and meta.definition_hash != definition.hash:
+            # Whoever put it in force did not live to tell the catalog.
+            self._tell_catalog(meta, definition, plan)
+        if pin.foreign:
+            told = ", ".join(f"{each.operation} at version {each.version}" for each in pin.foreign)
+            _log.info("%s: commits of others accepted, they move no rows: %s", meta.name, told)
         if decision.action is Action.NO_DATA:
             carried = self._carried(attempt, decision, situation, pin, storage, definition)
             return self._finish(attempt, decision, situation, pin, None, held, plan, carried)
@@ -367,18 +392,18 @@ class Refresher:
             self._tell(Alert(AlertEvent.REINITIALIZE_NEEDED, str(meta.name), self._now(), facts))
         tell("compute", 0)
         computed = compute(work, decision, attempt.timed, tell)
-        if computed.redefined is not None:
-            self._redefine(meta, storage, computed.redefined, work)
-            pin = storage.pin()
+        redefined = computed.redefined or attempt.wanted
         committed_version = None
         if computed.change is not None:
             tell("commit", 2)
             held.check()
-            record = self._commit_record(
-                attempt, computed.decision, situation, pin, computed.redefined or definition, computed
-            )
+            record = self._commit_record(attempt, computed.decision, situation, pin, redefined or definition, computed)
+            if redefined is not None:
+                record = replace(record, properties=work.configuration(redefined))
             with attempt.timed("commit"):
                 committed_version = computed.commit(storage, pin, record)
+            if redefined is not None:
+                self._redefine(meta, storage, redefined, work)
         else:
             committed_version = self._carried(attempt, computed.decision, situation, pin, storage, definition)
         result = self._finish(attempt, computed.decision, situation, pin, computed, held, plan, committed_version)
@@ -388,11 +413,20 @@ class Refresher:
 
     def _redefine(self, meta: StreamTableMeta, storage: Storage, definition: Definition, work: Work) -> None:
         storage.set_configuration(work.configuration(definition))
+        self._tell_catalog(meta, definition, work.plan)
+
+    def _tell_catalog(self, meta: StreamTableMeta, definition: Definition, plan: Plan) -> None:
         self._catalog.update_definition(
             meta.id,
             now=self._now(),
+            query=definition.query,
+            database=definition.database,
+            settings=definition.settings,
+            key=definition.key,
             definition_hash=definition.hash,
-            dependencies=dependencies_of(work.plan.bound),
+            target_lag=definition.target_lag,
+            refresh_mode=RefreshMode(definition.refresh_mode),
+            dependencies=dependencies_of(plan.bound),
         )
 
     def _carried(
@@ -448,6 +482,10 @@ class Refresher:
         version: int | None = None,
     ) -> RefreshResult:
         shown = version if version is not None else pin.record_version
+        record = pin.record
+        # A rebuild that its worker did not live to tell of: the frontier need not have gone forward.
+        unheard = record is not None and attempt.meta.frontier_version != pin.record_version
+        rebuilt = unheard and record is not None and record.action == Action.REINITIALIZE
         mode = (
             RefreshMode.INCREMENTAL
             if plan.incremental and attempt.meta.refresh_mode is not RefreshMode.FULL
@@ -456,7 +494,7 @@ class Refresher:
         with attempt.timed("record"):
             self._catalog.update_after_refresh(
                 held.lease,
-                action=decision.action,
+                action=Action.REINITIALIZE if rebuilt else decision.action,
                 before=attempt.meta.frontier,
                 after=situation.after,
                 table_version=shown if shown is not None else pin.version,
@@ -483,10 +521,10 @@ class Refresher:
             f" ({_reason(decision)})" if decision.reason_code else "",
             extra={"stream_table": result.name, "refresh_id": attempt.refresh_id, "event": "refreshed"},
         )
-        record = self._record(attempt, decision.action, situation, RefreshStatus.COMPLETED)
+        done = self._record(attempt, decision.action, situation, RefreshStatus.COMPLETED)
         self._catalog.finish_refresh(
-            replace(
-                record,
+            finished := replace(
+                done,
                 reason=_reason(decision),
                 commit_version=version,
                 rows_inserted=result.rows_inserted,
@@ -505,6 +543,7 @@ class Refresher:
                 lease_token=held.lease.token,
             )
         )
+        self._observe(finished)
         return result
 
     def _bytes_written(self, meta: StreamTableMeta, version: int | None) -> int:
@@ -559,9 +598,33 @@ class Refresher:
             dependencies = self._catalog.dependencies_of(meta.id)
             return next((each.columns_used for each in dependencies if each.source_id == source), ())
 
-        return survey(meta, definition, found, pins, self._logs, self._view_hash, columns_used)
+        return survey(meta, definition, found, pins, self._logs, self._view_hash, columns_used, self._function_hash)
 
     def _failed(self, attempt: Attempt, pins: Pins, error: PenstockError) -> None:
+        if attempt.wanted is None:
+            self._count(attempt, error)
+        now = self._now()
+        meta = attempt.meta
+        self._catalog.finish_refresh(
+            failed := RefreshRecord(
+                refresh_id=attempt.refresh_id,
+                stream_table_id=meta.id,
+                name=str(meta.name),
+                action=Action.INCREMENTAL if meta.is_populated else Action.FULL,
+                status=RefreshStatus.FAILED,
+                started_at=now - timedelta(seconds=attempt.seconds),
+                ended_at=now,
+                data_timestamp=pins.data_timestamp,
+                timings=dict(attempt.timings),
+                reason="the stored definition stays in force" if attempt.wanted is not None else None,
+                error_message=str(error),
+                owner=current_owner(),
+            )
+        )
+        self._observe(failed)
+
+    def _count(self, attempt: Attempt, error: PenstockError) -> None:
+        """Keep the error with the table, tell of it, and stop the scheduler from trying again where that is right."""
         now = self._now()
         meta = attempt.meta
         countable = not isinstance(error, CommitConflict) and error.retry is not Retry.BACKOFF
@@ -580,21 +643,6 @@ class Refresher:
             if meta.status is not stopped:
                 facts = {"status": stopped.value, "errors": count, "last_error": error.text}
                 self._tell(Alert(AlertEvent.AUTO_SUSPENDED, str(meta.name), now, facts))
-        self._catalog.finish_refresh(
-            RefreshRecord(
-                refresh_id=attempt.refresh_id,
-                stream_table_id=meta.id,
-                name=str(meta.name),
-                action=Action.INCREMENTAL if meta.is_populated else Action.FULL,
-                status=RefreshStatus.FAILED,
-                started_at=now - timedelta(seconds=attempt.seconds),
-                ended_at=now,
-                data_timestamp=pins.data_timestamp,
-                timings=dict(attempt.timings),
-                error_message=str(error),
-                owner=current_owner(),
-            )
-        )
 
 
 def _stopped_by(error: PenstockError, too_many: bool) -> Status | None:

@@ -16,7 +16,7 @@ from penstock.engine.delta_log import DeltaLog
 from penstock.engine.interval import ChangeSet, classify
 from penstock.engine.storage import Standing
 from penstock.engine.workspace import Logs
-from penstock.errors import FrontierLost
+from penstock.errors import FrontierLost, QueryInvalid
 from penstock.names import Frontier, SourceVersion
 from penstock.sources.delta import Continue, classify_drift
 
@@ -64,10 +64,12 @@ def survey(
     logs: Logs,
     view_hash: Callable[[str], str],
     columns_used: Callable[[str], tuple[str, ...]],
+    function_hash: Callable[[str], str | None],
 ) -> Situation:
     """What a refresh of the stream table to the pins would find.
 
-    `view_hash` tells a view's present text, `columns_used` what is read of a source; asked only where it matters.
+    `view_hash` tells a view's present text, `columns_used` what is read of a source, `function_hash` what a function
+    does now; asked only where it matters. QueryInvalid if a function is gone.
     """
     before = stored_frontier(meta, pin)
     reasons = [_of_the_table(meta, definition, pin)]
@@ -82,6 +84,7 @@ def survey(
     for view, held in definition.views.items():
         if view_hash(view) != held:
             reasons.append(("VIEW_CHANGED", f"view {view} was redefined"))
+    reasons += [_of_the_function(name, held, function_hash) for name, held in definition.functions.items() if held]
     return Situation(
         definition=definition,
         before=before,
@@ -107,6 +110,17 @@ def _of_the_table(meta: StreamTableMeta, definition: Definition, pin: Standing) 
     if pin.record is not None and pin.record.definition_hash != definition.hash:
         return "DEFINITION_CHANGED", "the definition changed since the last refresh"
     return None
+
+
+def _of_the_function(name: str, held: str, function_hash: Callable[[str], str | None]) -> Reason | None:
+    now = function_hash(name)
+    if now is None:
+        raise QueryInvalid(
+            why=f"function {name}, which it calls, is not there any more",
+            fix="The stored rows stay. Define or register the function again in this session, then refresh; or give "
+            "another query: ALTER STREAM TABLE … AS …",
+        )
+    return None if now == held else ("UDF_CHANGED", f"function {name} was redefined")
 
 
 def _change(

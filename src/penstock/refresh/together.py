@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from penstock.catalog.model import Action, RefreshRecord, RefreshStatus, SourceType, StreamTableMeta
+from penstock.catalog.model import Action, Dependency, RefreshRecord, RefreshStatus, SourceType, StreamTableMeta
 from penstock.catalog.owner import current_owner
 from penstock.catalog.reader import CatalogReader
 from penstock.catalog.writer import CatalogWriter
@@ -26,6 +26,7 @@ from penstock.graph.order import order_refreshes
 from penstock.graph.side_by_side import work_side_by_side
 from penstock.names import Frontier
 from penstock.refresh.alter import show_definition
+from penstock.refresh.define import Redefinition
 from penstock.refresh.optimize import keep_vectors
 from penstock.refresh.result import Progress, RefreshResult, Report
 from penstock.refresh.run import PATIENCE, Quiet
@@ -39,12 +40,14 @@ def refresh_together(
     stamp: datetime,
     report: Report | None = None,
     isolate: bool = False,
+    redefinition: Redefinition | None = None,
 ) -> list[RefreshResult]:
     """Refresh the targets and everything upstream of them, as of a moment; results upstreams first, ties by name.
 
-    With `isolate`, the error of one table is kept in history and blocks its consumers only; else it is raised.
+    With `isolate`, the error of one table is kept in history and blocks its consumers only; else it is raised. With a
+    `redefinition` of the target, the rows of its new definition take the place of the old ones.
     """
-    tour = begin(warehouse, frozenset(meta.table_id for meta in targets), stamp)
+    tour = begin(warehouse, frozenset(meta.table_id for meta in targets), stamp, redefinition=redefinition)
     told = None if report is None else _one_at_a_time(report)
 
     def bring(key: str) -> None:
@@ -63,9 +66,14 @@ def refresh_together(
     return _results(tour)
 
 
-def scene_of(catalog: CatalogReader, logs: Logs, wanted: Iterable[str]) -> Scene:
+def scene_of(
+    catalog: CatalogReader, logs: Logs, wanted: Iterable[str], redefinition: Redefinition | None = None
+) -> Scene:
     """The wanted stream tables with everything upstream of them; pins the base tables."""
-    found, dependencies = catalog.upstream_part(wanted)
+    if redefinition is None:
+        found, dependencies = catalog.upstream_part(wanted)
+    else:
+        found, dependencies = _redefined_part(catalog, redefinition)
     tables = {meta.table_id: meta for meta in found}
     graph = StreamGraph.build(found, dependencies)
     versions: dict[str, int] = {}
@@ -79,13 +87,31 @@ def scene_of(catalog: CatalogReader, logs: Logs, wanted: Iterable[str]) -> Scene
     return Scene(tables, graph, tuple(node.key for node in order_refreshes(graph, tables)), versions)
 
 
-def begin(warehouse: Warehouse, wanted: frozenset[str], stamp: datetime, resting: frozenset[str] = frozenset()) -> Tour:
+def _redefined_part(
+    catalog: CatalogReader, redefinition: Redefinition
+) -> tuple[list[StreamTableMeta], list[Dependency]]:
+    """What `upstream_part` would give of a table if its new definition were in force."""
+    reads = [each.source_id for each in redefinition.dependencies if each.source_type is SourceType.STREAM_TABLE]
+    found, dependencies = catalog.upstream_part(reads)
+    meta = catalog.get_by_table_id(redefinition.table_id)
+    own = [replace(each, stream_table_id=meta.id) for each in redefinition.dependencies]
+    return [*found, meta], [*dependencies, *own]
+
+
+def begin(
+    warehouse: Warehouse,
+    wanted: frozenset[str],
+    stamp: datetime,
+    resting: frozenset[str] = frozenset(),
+    redefinition: Redefinition | None = None,
+) -> Tour:
     """A tour to the newest versions, on which every table to which nothing happened has arrived already."""
-    tour = Tour(scene_of(warehouse.catalog, warehouse.logs, wanted), wanted, stamp, resting)
+    scene = scene_of(warehouse.catalog, warehouse.logs, wanted, redefinition)
+    tour = Tour(scene, wanted, stamp, resting, redefinition)
     refresher, found = warehouse.refresher, dict[str, Quiet]()
     there: dict[str, Arrival] = {}
     for key in tour.scene.order:
-        pins = tour.pins(key, there) if tour.may_run(key) else None
+        pins = tour.pins(key, there) if tour.may_run(key) and tour.definition_for(key) is None else None
         quiet = refresher.look(tour.scene.tables[key], pins) if pins is not None else None
         if quiet is None and pins is not None:
             tour.looked.add(key)
@@ -127,7 +153,9 @@ def carry_out(
     if isinstance(move, Rest):
         return Outcome(Arrival(blocked=True))
     try:
-        result = warehouse.refresher.refresh(meta, move.pins, report, key in tour.looked, patience, fused)
+        result = warehouse.refresher.refresh(
+            meta, move.pins, report, key in tour.looked, tour.definition_for(key), patience, fused
+        )
         # At once, because its consumers are bound to the view.
         if result.action is Action.REINITIALIZE:
             show_definition(warehouse, meta)

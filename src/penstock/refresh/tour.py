@@ -14,8 +14,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from penstock.catalog.model import Status, StreamTableMeta
+from penstock.engine.definition import Definition
 from penstock.graph.dag import StreamGraph
 from penstock.names import Frontier
+from penstock.refresh.define import Redefinition
 from penstock.refresh.result import RefreshResult
 from penstock.refresh.survey import Pins
 
@@ -82,6 +84,8 @@ class Tour:
     stamp: datetime
     resting: frozenset[str] = frozenset()
     """Stream tables that are not tried now, because they have just failed."""
+    redefinition: Redefinition | None = None
+    """Another definition for one of them, which comes into force with its rows."""
     arrived: dict[str, Arrival] = field(default_factory=dict)
     looked: set[str] = field(default_factory=set)
     """Tables that were found not to be quiet."""
@@ -113,6 +117,11 @@ class Tour:
         if key in self.resting:
             return False
         return key in self.wanted or self.scene.tables[key].status not in {Status.SUSPENDED, Status.ERROR}
+
+    def definition_for(self, key: str) -> Definition | None:
+        """The definition that a table is to be given on the way."""
+        given = self.redefinition
+        return given.definition if given is not None and given.table_id == key else None
 
     def pins(self, key: str, arrived: Mapping[str, Arrival]) -> Pins | None:
         """What a table is to be brought to; None if an upstream is not there, or two of them disagree on a base."""

@@ -9,14 +9,15 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from penstock.catalog.model import Alert, StreamTableMeta
+from penstock.catalog.model import Alert, RefreshRecord, StreamTableMeta
 from penstock.catalog.writer import CatalogWriter
 from penstock.engine.definition import Definition, text_hash
+from penstock.engine.functions import function_code
 from penstock.engine.pinned_query import folder
 from penstock.engine.registry import view_text
-from penstock.engine.storage import DEFINITION_KEY, Storage
+from penstock.engine.storage import standing
 from penstock.engine.workspace import Logs, Workspace
-from penstock.errors import PenstockError
+from penstock.errors import PenstockError, SourceMissing, StorageMissing
 from penstock.names import TableName
 from penstock.operators.source import Source
 from penstock.refresh.run import Refresher
@@ -40,13 +41,24 @@ class Warehouse:
     sleep: Callable[[float], None]
     tell: Callable[[Alert], None] = lambda _: None
     """Passes an alert on to whoever is to know."""
+    observe: Callable[[RefreshRecord], None] = lambda _: None
+    """Is shown every refresh as it starts (RUNNING) and as it ends."""
     logs: Logs = field(default_factory=Logs)
-    _workspaces: dict[str, tuple[str, Workspace]] = field(default_factory=dict)
+    _workspaces: dict[str, tuple[tuple[str | None, ...], Workspace]] = field(default_factory=dict)
     _making: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
+        told = self._pass_on, self._show
         self.refresher = Refresher(
-            self.catalog, self.settings, self.workspace, self.logs, self.view_hash, self.now, self.sleep, self._pass_on
+            self.catalog,
+            self.settings,
+            self.workspace,
+            self.logs,
+            self.view_hash,
+            self.function_hash,
+            self.now,
+            self.sleep,
+            *told,
         )
 
     def set_settings(self, settings: Settings) -> None:
@@ -57,20 +69,25 @@ class Warehouse:
         # Looked up for every alert: who listens may change while the warehouse is open.
         self.tell(alert)
 
+    def _show(self, record: RefreshRecord) -> None:
+        self.observe(record)
+
     def storage_path(self, name: TableName, stream_table_id: str) -> str:
         """The folder of a new stream table's storage."""
         return str((self.root / STORAGE_FOLDER / name.schema / f"{name.table}-{stream_table_id[:8]}").resolve())
 
     def workspace(self, definition: Definition) -> Workspace:
-        """The workspace of a stream table, made anew when its definition changes."""
+        """The workspace of a stream table, made anew when its definition or a function of it changes."""
         held = self._workspaces.get(definition.id)
-        if held is not None and held[0] == definition.hash:
+        # A session keeps the functions that it was given.
+        key = definition.hash, *(self.function_hash(name) for name in definition.functions)
+        if held is not None and held[0] == key:
             return held[1]
-        made = definition.hash, self.fresh_workspace(definition.settings, definition.database)
+        made = key, self.fresh_workspace(definition.settings, definition.database)
         with self._making:
             # Another thread may have been faster; there is one workspace, so that its lock is worth something.
             held = self._workspaces.get(definition.id)
-            if held is None or held[0] != definition.hash:
+            if held is None or held[0] != key:
                 held = self._workspaces[definition.id] = made
             return held[1]
 
@@ -84,12 +101,20 @@ class Warehouse:
 
     def definition(self, meta: StreamTableMeta) -> Definition:
         """The definition in a stream table's own metadata."""
-        return Definition.from_json(Storage.open(meta.path).configuration[DEFINITION_KEY])
+        try:
+            return Definition.from_json(standing(self.logs.at(meta.path)).definition)
+        except SourceMissing as gone:
+            raise StorageMissing(name=str(meta.name), path=meta.path, why=gone.text) from gone
 
     def view_hash(self, view: str) -> str:
         """A hash of a view's present text; empty if the view is gone."""
         text = view_text(self.spark, view)
         return "" if text is None else text_hash(text)
+
+    def function_hash(self, function: str) -> str | None:
+        """A hash of a function's present code; empty if that cannot be read, None if the function is gone."""
+        code = function_code(self.spark, function)
+        return text_hash(code) if code else code
 
     def _by_name(self, name: TableName) -> Source | None:
         meta = self.catalog.find(name)

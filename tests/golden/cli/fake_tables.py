@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from penstock.catalog.model import Action, RefreshRecord, RefreshStatus
+from penstock.catalog.model import (
+    Action,
+    Alert,
+    AlertEvent,
+    Lease,
+    RefreshMode,
+    RefreshRecord,
+    RefreshStatus,
+    Status,
+    StreamTableMeta,
+)
 from penstock.cli.desk import Openers
 from penstock.engine.layout import FileLayout
 from penstock.errors import HasConsumers, QueryInvalid, StreamTableNotFound
+from penstock.monitor.diagnose.case import Case, PendingSource
+from penstock.monitor.diagnose.diagnosis import Diagnosis, diagnose
+from penstock.monitor.health import Health, SchedulerHealth
+from penstock.monitor.stats import StatsRow
+from penstock.names import TableName
 from penstock.refresh.advise import LayoutAdvice
 from penstock.refresh.optimize import OptimizeResult
 
@@ -77,6 +92,7 @@ class StatusRow:
     data_timestamp: datetime | None = NOON
     errors: int = 0
     last_error: str | None = None
+    blocked_by: tuple[str, ...] = ()
 
 
 @dataclass
@@ -141,9 +157,10 @@ class Graph:
 class FakeTables:
     """Answers by what is asked; `calls` holds method, arguments and keywords (without `progress`)."""
 
-    def __init__(self) -> None:
+    def __init__(self, healthy: bool = True) -> None:
         self.calls: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
         self.closed = False
+        self.healthy = healthy
 
     def __enter__(self) -> FakeTables:
         return self
@@ -219,6 +236,7 @@ class FakeTables:
                 "sales.a_stream_table_with_a_rather_long_name", "SUSPENDED", "INCREMENTAL", errors=3,
                 current_lag=timedelta(days=1, hours=2), lag_exceeded=True, last_error="[QUERY_FAILED] division by zero",
             ),
+            StatusRow("default.waiting", blocked_by=("sales.a_stream_table_with_a_rather_long_name",)),
             StatusRow("default.unread", "INITIALIZING", "FULL", None, None, None, None, None, last_refresh=None),
         ]  # fmt: skip
 
@@ -243,6 +261,34 @@ class FakeTables:
                    timings={"pin": 0.004, "compute": 3.1, "commit": 0.9}),
         ][:max_rows]  # fmt: skip
 
+    def _stats(self) -> list[StatsRow]:
+        return [
+            StatsRow("default.revenue", "default", 1440, 288_000, 52_000, 48_123, 2, 1, 31_000, 95_500),
+            StatsRow("default.unread", "default", 0, 0, 0, 0, 0, 0, 0, 0),
+        ]
+
+    def _alerts(self, name: str | None = None, max_rows: int = 100) -> list[Alert]:
+        table = name or "default.revenue"
+        late = {"lag_seconds": 131.5, "target_seconds": 60.0, "last_error": None}
+        failed = {"condition": "QUERY_FAILED", "error": "division by zero in [red]row[/red] 7", "errors": 1}
+        found = [
+            Alert(AlertEvent.LAG_RECOVERED, table, NOON + timedelta(minutes=5), {"lag_seconds": 12.0}),
+            Alert(AlertEvent.LAG_EXCEEDED, table, NOON + timedelta(minutes=2), late),
+            Alert(AlertEvent.REFRESH_FAILED, table, NOON, failed),
+        ]
+        return [] if name == "unread" else found[:max_rows]
+
+    def _health(self) -> Health:
+        beat = NOON - timedelta(seconds=5)
+        alive = SchedulerHealth("host-1:4711", self.healthy, beat, beat + timedelta(minutes=1), paused=not self.healthy)
+        if self.healthy:
+            return Health(NOON, True, alive, 2, suspended=("default.unread",))
+        problems = (
+            "the scheduler host-1:4711 was last heard of at 2026-03-01T11:59:55+00:00",
+            "default.revenue is older than twice its target lag",
+        )
+        return Health(NOON, True, alive, 2, lag_exceeded=("default.revenue",), problems=problems)
+
     def _graph(self) -> Graph:
         return Graph()
 
@@ -265,6 +311,25 @@ class FakeTables:
         if name == "damaged":
             return AuditReport("default.damaged", False, 1, 2, ["missing (north, 3)", "extra (south, 4) × 2"])
         return AuditReport(f"default.{name}", True)
+
+    def _diagnose(self, name: str) -> Diagnosis:
+        meta = StreamTableMeta(
+            name=TableName("default", name), table_id="t", path="/w/t", query="…", definition_hash="h",
+            status=Status.ACTIVE, data_timestamp=NOON - timedelta(seconds=24), effective_mode=RefreshMode.INCREMENTAL,
+        )  # fmt: skip
+        minute = timedelta(minutes=1)
+        if name == "revenue":
+            scheduler = Lease(0, 1, "host:42", NOON + minute, NOON)
+            return diagnose(Case(meta=meta, now=NOON, allowed=minute, scheduler=scheduler))
+        error = (
+            "[QUERY_FAILED] the query of default.revenue fails on the present data: [DIVIDE_BY_ZERO] Division by zero."
+        )
+        error += "\n  Mend the data or the query, then refresh again."
+        broken = replace(meta, name=TableName("default", "revenue"), status=Status.ERROR, last_error=error)
+        late = replace(meta, data_timestamp=NOON - timedelta(hours=3, minutes=12))
+        pending = PendingSource("default.orders", 7, 9, 1_234)
+        upstream = Case(meta=broken, now=NOON, allowed=minute)
+        return diagnose(Case(meta=late, now=NOON, allowed=minute, sources=(pending,), upstreams=(upstream,)))
 
     def _tick(self, now: datetime | None = None) -> list[RefreshResult]:
         return [self._refresh("idle"), self._refresh("top")] if now is None else []

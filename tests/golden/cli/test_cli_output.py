@@ -23,7 +23,9 @@ FILES = sorted(Path(__file__).parent.glob("*.txt"))
 def transcript(command: str) -> str:
     healthy = "PENSTOCK_SICK" not in command
     arguments = shlex.split(command.removeprefix("PENSTOCK_SICK=1 "))[1:]
-    result = CliRunner().invoke(app, arguments, obj=fake_openers(FakeTables(), healthy=healthy), prog_name="penstock")
+    result = CliRunner().invoke(
+        app, arguments, obj=fake_openers(FakeTables(healthy), healthy=healthy), prog_name="penstock"
+    )
     parts = [f"$ {command}", result.stdout.rstrip("\n")]
     if result.stderr:
         parts.append("2>\n" + result.stderr.rstrip("\n"))

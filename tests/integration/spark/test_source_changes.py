@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from deltalake import DeltaTable
 
-from penstock.errors import PenstockError, QueryInvalid, SourceMissing
+from penstock.errors import PenstockError, QueryInvalid, RetentionCut, SourceMissing
+from penstock.refresh.retention import holdings
 from penstock.testing.oracle import assert_exact
 
 if TYPE_CHECKING:
@@ -299,10 +301,42 @@ def test_a_vacuumed_frontier_is_lost_and_rebuilt(ps: StreamTables) -> None:
     ps.sql("UPDATE src SET v = v + 1 WHERE id < 3; DELETE FROM src WHERE id = 4")
     ps.spark.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
     ps.spark.conf.set("spark.sql.sources.parallelPartitionDiscovery.parallelism", "2")
-    ps.sql("VACUUM src RETAIN 0 HOURS")
+    for target in ("src", "shop.src", f"delta.`{location(ps)}`", f"'{location(ps)}'"):
+        with pytest.raises(RetentionCut, match=r"shop\.bag, shop\.groups still needs of .*src: shop\.bag stands at"):
+            ps.sql(f"VACUUM {target} RETAIN 0 HOURS")
+    # To try it out, and to remove what nobody needs, is nobody's business.
+    ps.sql("VACUUM src RETAIN 0 HOURS DRY RUN; VACUUM src RETAIN 200 HOURS; VACUUM src")
+    assert len(list(location(ps).glob("*.parquet"))) > 1
+    ps.spark.sql("VACUUM src RETAIN 0 HOURS")
     check(ps, "REINITIALIZE", "FRONTIER_LOST")
+    # Everything is taken over: nothing is needed of the past.
+    ps.sql("VACUUM src RETAIN 0 HOURS")
+    check(ps, "NO_DATA")
     ps.sql("DELETE FROM src WHERE id = 1")
     check(ps, "INCREMENTAL")
+
+
+def test_retention_is_told_before_it_runs_out(ps: StreamTables) -> None:
+    source(ps, "TBLPROPERTIES ('delta.deletedFileRetentionDuration' = 'interval 4 hours')")
+    ps.create_stream_table("bag", BAG)
+    catalog, logs = ps._warehouse.catalog, ps._warehouse.logs
+    now = datetime.now(UTC)
+
+    def warned(later: timedelta) -> list[str]:
+        kept = holdings(catalog, logs, catalog.get_all())
+        return [each.ends[2] for each in kept if each.ends is not None and each.running_out(now + later)]
+
+    # Nothing happened since: whatever is cleaned up, it is not missed.
+    assert warned(timedelta(days=365)) == []
+    ps.sql("INSERT INTO src VALUES (5, 20, 'e')")
+    # Only the log holds what is needed: no file has left the table.
+    assert warned(timedelta(days=10)) == []
+    assert warned(timedelta(days=29)) == ["delta.logRetentionDuration"]
+    ps.sql("DELETE FROM src WHERE id = 1")
+    assert warned(timedelta(hours=2)) == []
+    assert warned(timedelta(hours=3, minutes=5)) == ["delta.deletedFileRetentionDuration"]
+    ps.refresh("bag")
+    assert warned(timedelta(days=365)) == []
 
 
 def test_log_clean_up_below_the_frontier_is_harmless_and_above_it_rebuilds(ps: StreamTables) -> None:

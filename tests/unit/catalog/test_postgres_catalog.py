@@ -315,7 +315,7 @@ def test_no_password_at_all_is_a_wrong_one(postgres: Postgres, monkeypatch: pyte
     with pytest.raises(CatalogUnusable, match="PGPASSWORD"):
         open_catalog(address)
     monkeypatch.setenv("PGPASSWORD", postgres.password)
-    assert look(address).server.startswith("18")
+    assert look(address).server
 
 
 def test_an_unknown_user_and_an_unknown_database(postgres: Postgres, caplog: pytest.LogCaptureFixture) -> None:

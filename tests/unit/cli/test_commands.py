@@ -19,7 +19,7 @@ from penstock.settings import Settings
 
 COMMANDS = [
     "init", "sql", "create", "alter", "drop", "refresh", "status", "history", "graph", "info", "explain", "audit",
-    "doctor", "repair", "tick",
+    "doctor", "repair", "tick", "stats", "alerts", "health",
 ]  # fmt: skip
 
 
@@ -128,6 +128,10 @@ def test_a_folder_that_is_no_warehouse_is_left_alone(tmp_path: Path) -> None:
         ["doctor"],
         ["repair"],
         ["tick"],
+        ["stats"],
+        ["stats", "nothing"],
+        ["alerts"],
+        ["health"],
     ],
     ids=" ".join,
 )
@@ -231,3 +235,15 @@ def test_the_prompt_survives_control_c_and_ends_with_control_d(monkeypatch: pyte
     tables = FakeTables()
     prompt.converse(Desk(tables, False), 50)
     assert [call[1][0] for call in tables.calls] == ["SELECT 1"]
+
+
+def test_health_tells_scripts_by_its_exit_code(warehouse: Path) -> None:
+    assert run(FakeTables(healthy=True), "health", "-w", str(warehouse)).exit_code == 0
+    assert run(FakeTables(healthy=False), "health", "-w", str(warehouse)).exit_code == 1
+    assert run(FakeTables(healthy=False), "health", "--json", "-w", str(warehouse)).exit_code == 1
+
+
+def test_alerts_asks_for_as_many_as_are_wanted(warehouse: Path) -> None:
+    tables = FakeTables()
+    run(tables, "alerts", "revenue", "-n", "7", "-w", str(warehouse))
+    assert tables.calls == [("alerts", ("revenue",), {"max_rows": 7})]

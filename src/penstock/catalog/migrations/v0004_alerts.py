@@ -47,7 +47,8 @@ def _views(lag: str, duration: str) -> tuple[str, ...]:
         CREATE VIEW stream_table_refreshes AS
         SELECT h.sequence, s.schema_name AS schema, s.table_name AS name, h.refresh_id, h.action, h.status,
             h.started_at, h.ended_at, {duration} AS seconds, h.data_timestamp, h.reason, h.rows_inserted,
-            h.rows_deleted, h.delta_rows, h.rows_read, h.rows_at_rest, h.rows_written, h.commit_version, h.applier, h.error_message, h.owner
+            h.rows_deleted, h.delta_rows, h.rows_read, h.rows_at_rest, h.rows_written, h.commit_version, h.applier,
+            h.error_message, h.owner
         FROM refresh_history h JOIN stream_tables s ON s.id = h.stream_table_id
         """,
         """

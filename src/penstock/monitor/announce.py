@@ -1,0 +1,54 @@
+"""Announcing: an alert goes to every sink, and no sink can hurt whoever raised it, nor another sink.
+
+A sink that fails is counted, and logged once until it succeeds again. Sinks that may be slow do their work on a thread
+of their own (`background.py`).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from typing import Protocol
+
+from penstock.catalog.model import Alert
+
+_log = logging.getLogger("penstock.monitor")
+
+
+class Sink(Protocol):
+    """Somewhere that alerts go."""
+
+    @property
+    def name(self) -> str:
+        """What metrics and logs call it."""
+
+    def deliver(self, alert: Alert) -> None:
+        """Take one alert; may raise."""
+
+
+class Announcer:
+    """Passes alerts on."""
+
+    def __init__(self, sinks: Iterable[Sink]) -> None:
+        self._sinks = tuple(sinks)
+        self._failing: set[str] = set()
+        self.failures = {sink.name: 0 for sink in self._sinks}
+
+    def __call__(self, alert: Alert) -> None:
+        """Tell every sink."""
+        for sink in self._sinks:
+            try:
+                sink.deliver(alert)
+            except Exception as error:
+                self.failures[sink.name] += 1
+                if sink.name not in self._failing:
+                    _log.warning(
+                        "alerts do not reach %s: %s: %s",
+                        sink.name,
+                        type(error).__name__,
+                        error,
+                        extra={"stream_table": alert.stream_table, "event": "sink_failed"},
+                    )
+                self._failing.add(sink.name)
+            else:
+                self._failing.discard(sink.name)

@@ -1,0 +1,149 @@
+"""Gathering a case: the catalog, the logs of storage and sources, the leases; no Spark job, nothing is written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+
+from penstock.catalog.model import SCHEDULER, Dependency, Lease, RefreshMode, SourceType, StreamTableMeta
+from penstock.compile.plan import compile_query
+from penstock.engine.definition import Definition
+from penstock.engine.interval import ChangeSet, classify
+from penstock.engine.storage import Standing, standing
+from penstock.errors import FrontierLost, PenstockError
+from penstock.graph.dag import StreamGraph
+from penstock.graph.lag import resolve_lags
+from penstock.monitor.diagnose.case import Case, PendingSource
+from penstock.names import Frontier
+from penstock.refresh.retention import holdings
+from penstock.refresh.survey import Pins, stored_frontier, survey
+from penstock.refresh.warehouse import Warehouse
+
+HISTORY = 50
+"""So many refreshes are looked at."""
+
+
+def gather(warehouse: Warehouse, meta: StreamTableMeta, minimum: timedelta) -> Case:
+    """The case of a stream table, its upstreams included."""
+    catalog = warehouse.catalog
+    tables = catalog.get_all()
+    lags = resolve_lags(StreamGraph.build(tables, catalog.all_dependencies()), minimum)
+    allowed = {each.table_id: lags[each.table_id].lag for each in tables}
+    by_storage = {each.table_id: each for each in tables}
+    return _case(warehouse, meta, by_storage, allowed)
+
+
+def _case(
+    warehouse: Warehouse,
+    meta: StreamTableMeta,
+    tables: Mapping[str, StreamTableMeta],
+    allowed: Mapping[str, timedelta],
+) -> Case:
+    catalog, now = warehouse.catalog, warehouse.now()
+    dependencies = catalog.dependencies_of(meta.id)
+    found, lost = _standing(warehouse, meta)
+    frontier = stored_frontier(meta, found) if found is not None else meta.frontier
+    return Case(
+        meta=meta,
+        now=now,
+        allowed=allowed[meta.table_id],
+        enabled=warehouse.settings.enabled,
+        max_errors=warehouse.settings.max_consecutive_errors,
+        paused=catalog.paused(),
+        scheduler=_held(catalog.get_lease(SCHEDULER), catalog.now()),
+        lease=_held(catalog.get_lease(meta.id), catalog.now()),
+        history=tuple(catalog.recent_history(meta.name, HISTORY)),
+        sources=tuple(
+            _source(warehouse, each, frontier) for each in dependencies if each.source_type is not SourceType.VIEW
+        ),
+        rebuild=_rebuild(warehouse, meta, found) if found is not None else None,
+        storage_lost=lost,
+        foreign=tuple(f"{each.operation} at version {each.version}" for each in found.foreign) if found else (),
+        refusal=_refusal(warehouse, meta),
+        opaque=_opaque(found),
+        holdings=tuple(holdings(catalog, warehouse.logs, [meta])),
+        upstreams=tuple(
+            _case(warehouse, tables[each.source_id], tables, allowed)
+            for each in dependencies
+            if each.source_type is SourceType.STREAM_TABLE and each.source_id in tables
+        ),
+    )
+
+
+def _standing(warehouse: Warehouse, meta: StreamTableMeta) -> tuple[Standing | None, str | None]:
+    try:
+        found = standing(warehouse.logs.at(meta.path))
+    except PenstockError as gone:
+        return None, gone.text
+    if found.table_id != meta.table_id:
+        return found, "another Delta table has taken its place"
+    return found, None
+
+
+def _refusal(warehouse: Warehouse, meta: StreamTableMeta) -> tuple[str, str, str] | None:
+    """Why the query has no delta rule; asked of the compiler only where it is known to be recomputed."""
+    if meta.effective_mode is not RefreshMode.FULL or meta.refresh_mode is RefreshMode.FULL:
+        return None
+    try:
+        definition = warehouse.definition(meta)
+        workspace = warehouse.workspace(definition)
+        with workspace.alone():
+            refused = compile_query(workspace.bind(definition.query), definition.key, definition.settings).refused
+    except (PenstockError, KeyError, ValueError):
+        return None
+    return None if refused is None else (refused.reason, refused.construct, refused.fix)
+
+
+def _opaque(found: Standing | None) -> tuple[str, ...]:
+    try:
+        definition = Definition.from_json(found.definition) if found is not None else None
+    except (KeyError, ValueError):
+        return ()
+    return tuple(name for name, held in definition.functions.items() if not held) if definition is not None else ()
+
+
+def _held(lease: Lease | None, now: datetime) -> Lease | None:
+    return lease if lease is not None and lease.expires_at > now else None
+
+
+def _source(warehouse: Warehouse, source: Dependency, frontier: Frontier | None) -> PendingSource:
+    held = frontier.sources.get(source.source_id) if frontier is not None else None
+    version = held.version if held is not None else None
+    try:
+        log = warehouse.logs.at(source.source_path or "")
+        newest = log.latest_version()
+        if log.snapshot(newest).table_id != source.source_id:
+            return PendingSource(source.source_name, version, newest)
+        change: ChangeSet = classify(log, newest if version is None else version, newest)
+    except FrontierLost:
+        return PendingSource(source.source_name, version, newest)
+    except (PenstockError, ValueError) as error:
+        why = error.text if isinstance(error, PenstockError) else str(error)
+        return PendingSource(source.source_name, version, missing=why)
+    return PendingSource(source.source_name, version, newest, change.rows_estimate)
+
+
+def _rebuild(warehouse: Warehouse, meta: StreamTableMeta, found: Standing) -> tuple[str, str] | None:
+    """What a refresh would find that makes it rebuild."""
+
+    def columns_used(source: str) -> tuple[str, ...]:
+        dependencies = warehouse.catalog.dependencies_of(meta.id)
+        return next((each.columns_used for each in dependencies if each.source_id == source), ())
+
+    pins = Pins({}, warehouse.now())
+    try:
+        definition = Definition.from_json(found.definition)
+        situation = survey(
+            meta,
+            definition,
+            found,
+            pins,
+            warehouse.logs,
+            warehouse.view_hash,
+            columns_used,
+            warehouse.function_hash,
+        )
+    except (PenstockError, KeyError, ValueError):
+        # A source that cannot be read is a finding of its own.
+        return None
+    return situation.rebuild

@@ -1,0 +1,96 @@
+"""Health: whether anything needs a person, in one value.
+
+    healthy  =  the catalog answers
+              ∧ no scheduler died without a word
+              ∧ no stream table was stopped by errors
+              ∧ no stream table at work is older than twice its target lag
+
+A paused catalog, a stream table that a person suspended, and a warehouse without a scheduler are told of, but they are
+what somebody wanted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from penstock.catalog.model import SCHEDULER, Status
+from penstock.catalog.reader import CatalogReader
+from penstock.errors import PenstockError
+from penstock.monitor.status import status
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulerHealth:
+    """The scheduler's lease, as the catalog has it."""
+
+    holder: str | None = None
+    alive: bool = False
+    renewed_at: datetime | None = None
+    expires_at: datetime | None = None
+    paused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """How a warehouse is at one moment."""
+
+    at: datetime
+    catalog: bool
+    scheduler: SchedulerHealth
+    stream_tables: int = 0
+    error: tuple[str, ...] = ()
+    suspended: tuple[str, ...] = ()
+    lag_exceeded: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+    """What a person should look at; empty = healthy."""
+
+    @property
+    def healthy(self) -> bool:
+        """True if there are no problems."""
+        return not self.problems
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        fields = {"healthy": self.healthy, **asdict(self)}
+        fields["at"] = self.at.isoformat()
+        for name in ("renewed_at", "expires_at"):
+            moment = fields["scheduler"][name]
+            fields["scheduler"][name] = None if moment is None else moment.isoformat()
+        return fields
+
+
+def health(catalog: CatalogReader, now: datetime, minimum: timedelta) -> Health:
+    """Look once. A catalog that does not answer is a finding, not an error."""
+    try:
+        return _seen(catalog, now, minimum)
+    except PenstockError as error:
+        return Health(now, False, SchedulerHealth(), problems=(f"the catalog does not answer: {error.text}",))
+
+
+def _seen(catalog: CatalogReader, now: datetime, minimum: timedelta) -> Health:
+    rows = status(catalog, now, minimum)
+    scheduler = _scheduler(catalog)
+    stopped = tuple(row.name for row in rows if row.status == Status.ERROR)
+    suspended = tuple(row.name for row in rows if row.status == Status.SUSPENDED)
+    at_work = [row for row in rows if row.status not in {Status.ERROR, Status.SUSPENDED}]
+    late = tuple(row.name for row in at_work if row.current_lag is not None and row.current_lag > 2 * row.effective_lag)
+    problems = []
+    if scheduler.holder is not None and not scheduler.alive:
+        seen = scheduler.renewed_at.isoformat(timespec="seconds") if scheduler.renewed_at else "long ago"
+        problems.append(f"the scheduler {scheduler.holder} was last heard of at {seen}")
+    problems += [
+        f"{row.name} was stopped: {row.last_error or row.status}"
+        for row in rows
+        if row.status == Status.ERROR or (row.status == Status.SUSPENDED and row.errors)
+    ]
+    problems += [f"{name} is older than twice its target lag" for name in late]
+    return Health(now, True, scheduler, len(rows), stopped, suspended, late, tuple(problems))
+
+
+def _scheduler(catalog: CatalogReader) -> SchedulerHealth:
+    lease, paused = catalog.get_lease(SCHEDULER), catalog.paused()
+    if lease is None:
+        return SchedulerHealth(paused=paused)
+    return SchedulerHealth(lease.holder, lease.expires_at > catalog.now(), lease.renewed_at, lease.expires_at, paused)

@@ -1,0 +1,85 @@
+"""`diagnose` on a real warehouse: what is gathered is what is there."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from penstock.catalog.model import SCHEDULER
+from penstock.errors import PenstockError
+
+if TYPE_CHECKING:
+    from penstock.api import StreamTables
+    from penstock.monitor.diagnose.diagnosis import Diagnosis
+
+
+@pytest.fixture
+def orders(ps: StreamTables) -> StreamTables:
+    ps.sql("""
+        CREATE TABLE orders (id INT, amount INT);
+        INSERT INTO orders VALUES (1, 10);
+        CREATE STREAM TABLE shares AS SELECT id, 100 / amount AS share FROM orders;
+        CREATE STREAM TABLE best AS SELECT max(share) AS share FROM shares""")
+    return ps
+
+
+def later(ps: StreamTables, hours: int) -> None:
+    ps._warehouse.now = lambda: datetime.now(UTC) + timedelta(hours=hours)
+
+
+def codes(told: Diagnosis) -> list[str]:
+    return [each.code for each in told.findings]
+
+
+def test_fresh_then_stale_for_want_of_a_scheduler(orders: StreamTables) -> None:
+    told = orders.diagnose("shares")
+    assert told.fresh
+    assert codes(told) == ["NO_SCHEDULER", "TRUSTED"]
+    later(orders, 3)
+    told = orders.diagnose("shares")
+    assert not told.fresh
+    assert "no source has changed since" in told.verdict
+    assert told.findings[0].code == "NO_SCHEDULER"
+    catalog = orders._warehouse.catalog
+    catalog.acquire_lease(SCHEDULER, "me", timedelta(minutes=1), now=catalog.now())
+    assert "NO_SCHEDULER" not in codes(orders.diagnose("shares"))
+    catalog.set_paused(True)
+    assert orders.diagnose("shares").findings[0].code == "PAUSED"
+
+
+def test_the_root_of_an_error_is_named_downstream(orders: StreamTables) -> None:
+    orders.sql("INSERT INTO orders VALUES (2, 0)")
+    with pytest.raises(PenstockError):
+        orders.refresh("best")
+    told = orders.diagnose("shares").findings[0]
+    assert (told.code, "DIVIDE_BY_ZERO" in told.text, "Mend the data" in told.advice) == ("ERROR", True, True)
+    told = orders.diagnose("best").findings[0]
+    assert told.code == "UPSTREAM_BLOCKED"
+    assert "it waits for shop.shares: its last refresh failed: [QUERY_FAILED]" in told.text
+    [pending] = [each for each in orders.diagnose("shares").findings if each.code == "PENDING"]
+    assert pending.text == "1 change rows wait in shop.orders (version 1 → 2)"
+
+
+def test_suspended_by_hand_and_a_source_that_is_gone(orders: StreamTables) -> None:
+    orders.sql("ALTER STREAM TABLE best SUSPEND")
+    assert orders.diagnose("best").findings[0].text.startswith("somebody suspended it by hand")
+    orders.sql("DROP TABLE orders")
+    told = orders.diagnose("shares").findings[0]
+    assert (told.code, "no Delta log" in told.text) == ("SOURCE_MISSING", True)
+
+
+def test_always_full_says_what_stands_in_the_way(orders: StreamTables) -> None:
+    orders.sql("CREATE STREAM TABLE dice AS SELECT id, rand() AS r FROM orders")
+    [told] = [each for each in orders.diagnose("dice").findings if each.code == "ALWAYS_FULL"]
+    assert "NON_DETERMINISTIC" in told.text
+    assert "rand" in told.advice
+
+
+def test_a_refresh_at_work_is_named(orders: StreamTables) -> None:
+    catalog = orders._warehouse.catalog
+    meta = next(each for each in catalog.get_all() if each.name.table == "shares")
+    catalog.acquire_lease(meta.id, "host:99", timedelta(minutes=1), now=catalog.now())
+    [told] = [each for each in orders.diagnose("shares").findings if each.code == "RUNNING"]
+    assert told.text.startswith("host:99 is refreshing it")

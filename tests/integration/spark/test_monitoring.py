@@ -1,0 +1,206 @@
+"""Alerts, views, lineage, logs and pages of a warehouse at work."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import urllib.request
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from warehouses import warehouse
+
+from penstock.catalog.model import Alert
+from penstock.errors import PenstockError
+from penstock.monitor.json_log import log_to
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from penstock.api import StreamTables
+
+REVENUE = "SELECT region, sum(amount) AS total FROM orders GROUP BY region"
+
+
+@pytest.fixture(scope="module")
+def shop(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[StreamTables]:
+    root = tmp_path_factory.mktemp("monitored")
+    with warehouse(spark, root, "shop", lineage_url=f"file://{root}/lineage.jsonl") as ps:
+        ps.sql("""
+            CREATE TABLE orders (id INT, region STRING, amount INT);
+            INSERT INTO orders VALUES (1, 'north', 10), (2, 'south', 20)""")
+        ps.create_stream_table("revenue", REVENUE)
+        ps.create_stream_table("top", "SELECT max(total) AS best FROM revenue")
+        yield ps
+
+
+def lineage(ps: StreamTables) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (ps.path / "lineage.jsonl").read_text().splitlines()]
+
+
+def test_a_statement_that_names_a_view_sees_the_catalog_of_that_moment(shop: StreamTables) -> None:
+    (before,) = shop.sql("SELECT refresh_count FROM Penstock_Stats WHERE name = 'shop.revenue'").collect()
+    frame = shop.sql("SELECT refresh_count FROM penstock_stats WHERE name = 'shop.revenue'")
+    shop.sql("INSERT INTO orders VALUES (3, 'north', 1)")
+    shop.refresh("top")
+    assert frame.collect() == [before]
+    (after,) = shop.sql("SELECT refresh_count FROM penstock_stats WHERE name = 'shop.revenue'").collect()
+    assert after[0] == before[0] + 1
+    joined = shop.sql("""
+        SELECT s.name, s.status, h.action, h.rows_inserted, g.source_name, i.sources,
+               i.data_timestamp = s.data_timestamp
+        FROM penstock_status s JOIN penstock_history h USING (name) JOIN penstock_graph g USING (name)
+        JOIN penstock_info i USING (name)
+        WHERE s.name = 'shop.revenue'
+          AND h.started_at = (SELECT max(started_at) FROM penstock_history WHERE name = s.name)
+    """).collect()
+    assert [tuple(row) for row in joined] == [
+        ("shop.revenue", "ACTIVE", "INCREMENTAL", 1, "shop.orders", ["shop.orders"], True)
+    ]
+    assert not shop.spark.catalog.tableExists("penstock_stats")
+
+
+def test_a_table_of_the_users_wins(shop: StreamTables) -> None:
+    shop.sql("CREATE TABLE penstock_alerts AS SELECT 'mine' AS mine")
+    try:
+        assert [tuple(row) for row in shop.sql("SELECT * FROM penstock_alerts").collect()] == [("mine",)]
+    finally:
+        shop.sql("DROP TABLE penstock_alerts")
+    shop.sql("CREATE TABLE kept AS SELECT name, count(*) AS alerts FROM penstock_alerts GROUP BY name")
+    shop.sql("DROP TABLE kept")
+
+
+def test_what_happens_is_told_kept_and_counted(shop: StreamTables) -> None:
+    told: list[Alert] = []
+    end = shop.on_alert(told.append)
+    out = io.StringIO()
+    logger = logging.getLogger("penstock")
+    handler = log_to("json", out)
+    try:
+        shop.create_stream_table("shares", "SELECT id, 100 DIV amount AS share FROM orders", refresh_mode="INCREMENTAL")
+        shop.sql("INSERT INTO orders VALUES (9, 'west', 0)")
+        with pytest.raises(PenstockError):
+            shop.refresh("shares")
+        assert not shop.health().healthy
+        shop.sql("DELETE FROM orders WHERE id = 9; ALTER STREAM TABLE shares RESUME")
+        shop.refresh("shares")
+        assert shop.health().healthy
+        shop.sql("ALTER STREAM TABLE shares SUSPEND")
+        shop.drop_stream_table("shares")
+    finally:
+        logger.removeHandler(handler)
+        end()
+    kept = [each.event.value for each in shop.alerts()]
+    assert kept == ["resumed", "auto_suspended", "refresh_failed"]
+    shown = {row.event: row.facts for row in shop.sql("SELECT event, facts FROM penstock_alerts").collect()}
+    assert sorted(shown) == sorted(kept)
+    assert json.loads(shown["auto_suspended"])["errors"] == 1
+    lines = [json.loads(line) for line in out.getvalue().splitlines()]
+    events = [line.get("event") for line in lines if line.get("stream_table") == "shop.shares"]
+    assert events == [
+        "refreshed",
+        "refresh_failed",
+        "refresh_failed",
+        "auto_suspended",
+        "resumed",
+        "refreshed",
+        "suspended",
+        "dropped",
+    ]
+    assert all(line["refresh_id"] for line in lines if line.get("event") == "refreshed")
+    # Functions are called on a thread of their own; closing the warehouse would wait for it.
+    shop._monitor._callbacks.background.close()
+    assert [each.event.value for each in told] == ["refresh_failed", "auto_suspended", "resumed"]
+
+
+def test_another_query_and_another_mode_are_told(shop: StreamTables) -> None:
+    shop.create_stream_table("regions", "SELECT DISTINCT region FROM orders")
+    shop.create_stream_table("regions", "SELECT DISTINCT upper(region) AS region FROM orders", or_replace=True)
+    (rebuilt,) = shop.alerts("regions")
+    assert rebuilt.event.value == "reinitialize_needed"
+    assert rebuilt.facts["change"] == "the query was replaced"
+    shop.sql("ALTER STREAM TABLE regions SET REFRESH MODE FULL; INSERT INTO orders VALUES (7, 'up', 1)")
+    shop.refresh("regions")
+    changed = shop.alerts("regions", max_rows=1)[0]
+    assert (changed.event.value, changed.facts["was"], changed.facts["is"]) == ("mode_changed", "INCREMENTAL", "FULL")
+    shop.drop_stream_table("regions")
+
+
+def test_every_refresh_is_a_run_of_the_lineage(shop: StreamTables) -> None:
+    shop.sql("INSERT INTO orders VALUES (4, 'east', 5)")
+    done = shop.refresh("top")
+    shop._monitor._lineage.background.close()  # type: ignore[union-attr]
+    runs: dict[str, list[dict[str, Any]]] = {}
+    for event in lineage(shop):
+        runs.setdefault(event["run"]["runId"], []).append(event)
+    assert {tuple(event["eventType"] for event in run) for run in runs.values()} == {
+        ("START", "COMPLETE"),
+        ("START", "FAIL"),
+    }
+    newest = [run[-1] for run in runs.values()]
+    top = next(event for event in reversed(newest) if event["job"]["name"] == "shop.top")
+    revenue = next(event for event in reversed(newest) if event["job"]["name"] == "shop.revenue")
+    assert done.frontier is not None
+    own = top["run"]["facets"]["penstock_refresh"]
+    assert own["frontier"] == done.frontier.to_json()
+    assert (own["action"], own["rowsInserted"]) == (done.action.value, done.rows_inserted)
+    # What one writes the other reads: same dataset, same version.
+    (written,), (read,) = revenue["outputs"], top["inputs"]
+    assert (written["namespace"], written["name"]) == (read["namespace"], read["name"])
+    assert written["facets"]["version"]["datasetVersion"] == read["facets"]["version"]["datasetVersion"]
+    assert written["facets"]["schema"]["fields"] == [
+        {"name": "region", "type": "STRING"},
+        {"name": "total", "type": "BIGINT"},
+    ]
+    assert written["outputFacets"]["outputStatistics"]["rowCount"] > 0
+
+
+def test_pages_and_totals(shop: StreamTables) -> None:
+    shop.sql("INSERT INTO orders VALUES (5, 'east', 5), (6, 'west', 7)")
+    with shop.serve() as server:
+        with urllib.request.urlopen(f"{server.url}/metrics", timeout=30) as answer:
+            families = list(text_string_to_metric_families(answer.read().decode()))
+        with urllib.request.urlopen(f"{server.url}/status", timeout=30) as answer:
+            assert [row["name"] for row in json.load(answer)["stream_tables"]] == ["shop.revenue", "shop.top"]
+    found = {
+        (sample.name, *sorted(sample.labels.values())): sample.value for each in families for sample in each.samples
+    }
+    assert found["penstock_pending_rows", "shop.orders", "shop.revenue"] == 2
+    assert found["penstock_pending_rows", "shop.revenue", "shop.top"] == 0
+    assert found["penstock_refreshes_total", "COMPLETED", "INCREMENTAL", "shop.revenue"] >= 1
+    totals = {row.name: row for row in shop.stats()}
+    assert found["penstock_stream_table_refresh_seconds_count", "shop.revenue"] == totals["shop.revenue"].refresh_count
+    assert totals["shop.revenue"].refresh_count > 0
+    shop.reset_stats("revenue")
+    assert {row.name: row.refresh_count > 0 for row in shop.stats()} == {"shop.revenue": False, "shop.top": True}
+
+
+def test_looking_raises_alerts_once(shop: StreamTables) -> None:
+    late = shop._warehouse.now() + timedelta(minutes=10)
+    assert [(each.stream_table, each.event.value) for each in shop._monitor.look(late)] == [
+        ("shop.revenue", "lag_exceeded"),
+        ("shop.top", "lag_exceeded"),
+    ]
+    assert shop._monitor.look(late) == ()
+    assert [each.event.value for each in shop.alerts("top")] == ["lag_exceeded"]
+    shop.refresh("top")
+    recovered = shop._monitor.look(shop._warehouse.now())
+    assert [each.event.value for each in recovered] == ["lag_recovered", "lag_recovered"]
+
+
+def test_json_logs_by_setting(spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    logger = logging.getLogger("penstock")
+    before = list(logger.handlers)
+    try:
+        with warehouse(spark, tmp_path, "logged", log_format="json") as ps:
+            ps.sql("CREATE TABLE t AS SELECT 1 AS id")
+            ps.create_stream_table("s", "SELECT id FROM t")
+    finally:
+        logger.handlers[:] = before
+    (line,) = [json.loads(line) for line in capsys.readouterr().err.splitlines() if line.startswith('{"time"')]
+    assert (line["stream_table"], line["event"]) == ("logged.s", "refreshed")

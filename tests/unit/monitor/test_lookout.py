@@ -1,0 +1,66 @@
+"""Looking again and again at a real catalog: episodes live in memory, and in the catalog beyond it."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from monitored import NOON, Add, ended
+
+from penstock.catalog import Alert, SqliteCatalog, Status
+from penstock.engine.workspace import Logs
+from penstock.monitor.lookout import Lookout
+from penstock.monitor.pending import PendingChanges
+from penstock.names import Frontier
+from penstock.schedule.grid import period
+from penstock.settings import Settings
+
+SECOND = timedelta(seconds=1)
+
+
+def lookout(catalog: SqliteCatalog) -> Lookout:
+    return Lookout(catalog, PendingChanges(catalog, Logs()), Settings, period)
+
+
+def look(catalog: SqliteCatalog, who: Lookout, now: datetime) -> list[str]:
+    """What is told, and kept as the table sink keeps it."""
+    alerts: tuple[Alert, ...] = who.look(now)
+    for alert in alerts:
+        catalog.record_alert(alert)
+    return [alert.event.value for alert in alerts]
+
+
+def test_an_episode_survives_a_restart(catalog: SqliteCatalog, add: Add) -> None:
+    stale = {"is_populated": True, "status": Status.ACTIVE, "data_timestamp": NOON, "frontier": Frontier.of({}, NOON)}
+    add("revenue", **stale)
+    first = lookout(catalog)
+    assert look(catalog, first, NOON + 60 * SECOND) == []
+    assert look(catalog, first, NOON + 121 * SECOND) == ["lag_exceeded"]
+    assert look(catalog, first, NOON + 122 * SECOND) == []
+    second = lookout(catalog)
+    assert look(catalog, second, NOON + 123 * SECOND) == []
+    # The clock of a test goes where it wants: the table is within its target again.
+    assert look(catalog, second, NOON + 30 * SECOND) == ["lag_recovered"]
+    assert look(catalog, lookout(catalog), NOON + 30 * SECOND) == []
+
+
+def test_another_leader_in_between_is_noticed(catalog: SqliteCatalog, add: Add) -> None:
+    add("revenue", is_populated=True, status=Status.ACTIVE, data_timestamp=NOON, frontier=Frontier.of({}, NOON))
+    mine, other = lookout(catalog), lookout(catalog)
+    assert look(catalog, mine, NOON) == []
+    assert look(catalog, other, NOON + 121 * SECOND) == ["lag_exceeded"]
+    mine.forget()
+    assert look(catalog, mine, NOON + 122 * SECOND) == []
+
+
+def test_the_pace_comes_from_history(catalog: SqliteCatalog, add: Add) -> None:
+    number = add(
+        "revenue", is_populated=True, status=Status.ACTIVE, data_timestamp=NOON, frontier=Frontier.of({}, NOON)
+    )
+    for each in range(3):
+        catalog.record_refresh(ended(number, each, seconds=17.9))
+    watcher = lookout(catalog)
+    assert look(catalog, watcher, NOON) == []
+    for each in range(3, 5):
+        catalog.record_refresh(ended(number, each, seconds=18.5))
+    assert look(catalog, watcher, NOON) == ["falling_behind"]
+    assert look(catalog, lookout(catalog), NOON) == []

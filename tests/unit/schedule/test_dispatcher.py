@@ -1,0 +1,253 @@
+"""What is started next, and what is left alone."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from penstock.catalog.model import Action, Dependency, SourceType, Status, StreamTableMeta
+from penstock.errors import CommitConflict
+from penstock.graph.dag import StreamGraph
+from penstock.graph.lag import resolve_lags
+from penstock.graph.order import order_refreshes
+from penstock.names import TableName
+from penstock.refresh.result import RefreshResult
+from penstock.refresh.tour import Arrival, Scene, Tour
+from penstock.schedule.backoff import Backoff
+from penstock.schedule.dispatcher import Dispatcher, Task
+from penstock.schedule.due import Picture
+
+NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
+SECOND = timedelta(seconds=1)
+QUICK, SLOW = SECOND / 10, SECOND * 30
+ERROR = CommitConflict(name="x", why="test")
+
+
+class Stage:
+    """A few stream tables, by name → what each reads, and a dispatcher."""
+
+    def __init__(self, reads: Mapping[str, str], workers: int = 4, lag: int = 60) -> None:
+        self.reads = {key: sources.split() for key, sources in reads.items()}
+        self.tables = {
+            key: StreamTableMeta(
+                id=number,
+                name=TableName("default", key),
+                table_id=key,
+                path="",
+                query="",
+                definition_hash="",
+                target_lag=timedelta(seconds=lag),
+                status=Status.ACTIVE,
+                is_populated=True,
+                data_timestamp=NOW - timedelta(hours=1),
+            )
+            for number, key in enumerate(self.reads, 1)
+        }
+        self.dag_version = 1
+        backoff = Backoff(2 * SECOND, 60 * SECOND, random.Random(1))
+        self.dispatcher = Dispatcher(workers, backoff)
+
+    def set(self, key: str, **changes: object) -> None:
+        self.tables[key] = replace(self.tables[key], **changes)  # type: ignore[arg-type]
+
+    def graph(self, keys: object = None) -> StreamGraph:
+        tables = [meta for key, meta in self.tables.items() if keys is None or key in keys]  # type: ignore[operator]
+        return StreamGraph.build(
+            tables,
+            [
+                Dependency(
+                    source_id=source,
+                    source_name=source,
+                    source_type=SourceType.STREAM_TABLE if source in self.reads else SourceType.TABLE,
+                    stream_table_id=meta.id,
+                )
+                for meta in tables
+                for source in self.reads[meta.table_id]
+            ],
+        )
+
+    def picture(self) -> Picture:
+        graph = self.graph()
+        lags = {key: held.lag for key, held in resolve_lags(graph, SECOND).items()}
+        return Picture(dict(self.tables), graph, lags, self.dag_version)
+
+    def plan(self, now: datetime = NOW, woken: tuple[str, ...] = ()) -> set[str]:
+        return set(self.dispatcher.plan(self.picture(), now, woken).wanted)
+
+    def begin(self, now: datetime = NOW) -> Tour:
+        plan = self.dispatcher.plan(self.picture(), now)
+        whole = self.graph()
+        part = plan.wanted.union(*(whole.upstream(key) for key in plan.wanted)) & self.tables.keys()
+        graph = self.graph(part)
+        order = tuple(node.key for node in order_refreshes(graph, part))
+        tour = Tour(Scene({key: self.tables[key] for key in part}, graph, order, {}), plan.wanted, now, plan.resting)
+        self.dispatcher.begun(tour)
+        return tour
+
+    def start_all(self) -> list[Task]:
+        return list(iter(self.dispatcher.next, None))
+
+    def end(
+        self, task: Task, now: datetime = NOW, error: CommitConflict | None = None, took: timedelta = QUICK
+    ) -> None:
+        if error is None:
+            self.set(task.key, data_timestamp=task.tour.stamp)
+            task.tour.arrived[task.key] = Arrival(_result(Action.INCREMENTAL), version=1, bases={})
+        else:
+            task.tour.arrived[task.key] = Arrival(blocked=True)
+        self.dispatcher.ended(task, error, took, now)
+
+
+def _result(action: Action) -> RefreshResult:
+    return RefreshResult(
+        name="x",
+        action=action,
+        reason_code=None,
+        reason=None,
+        rows_inserted=0,
+        rows_deleted=0,
+        frontier=None,
+        data_timestamp=None,
+        version=1,
+        seconds=0.0,
+    )
+
+
+def keys(tasks: list[Task]) -> list[str]:
+    return [task.key for task in tasks]
+
+
+def test_what_is_due_is_wanted_and_nothing_else() -> None:
+    stage = Stage({"a": "t", "b": "t", "c": "t"})
+    stage.set("b", data_timestamp=NOW)
+    stage.set("c", status=Status.SUSPENDED)
+    assert stage.plan() == {"a"}
+
+
+def test_a_table_never_filled_is_due_at_once() -> None:
+    stage = Stage({"a": "t"})
+    stage.set("a", status=Status.INITIALIZING, data_timestamp=None, is_populated=False)
+    assert stage.plan() == {"a"}
+
+
+def test_upstreams_come_first_and_independent_tables_side_by_side() -> None:
+    stage = Stage({"a": "t", "b": "a", "c": "t"})
+    stage.begin()
+    first = stage.start_all()
+    assert keys(first) == ["a", "c"]
+    stage.end(first[0])
+    assert keys(stage.start_all()) == ["b"]
+
+
+def test_a_table_under_way_and_its_consumers_are_not_wanted_again() -> None:
+    stage = Stage({"a": "t", "b": "a", "c": "t"})
+    stage.begin()
+    later = NOW + timedelta(minutes=1)
+    plan = stage.dispatcher.plan(stage.picture(), later)
+    assert not plan.wanted
+    assert {key: skip.code for key, skip in plan.skips.items()} == dict.fromkeys("abc", "STILL_RUNNING")
+    assert not stage.dispatcher.plan(stage.picture(), later).skips, "said once for each stamp"
+
+
+def test_a_finished_upstream_may_set_out_again_while_a_slow_consumer_is_at_work() -> None:
+    stage = Stage({"a": "t", "b": "a"})
+    stage.begin()
+    stage.end(stage.start_all()[0])
+    assert keys(stage.start_all()) == ["b"]
+    assert stage.plan(NOW + timedelta(minutes=1)) == {"a"}
+
+
+def test_the_most_urgent_first_counting_those_that_wait_for_it() -> None:
+    stage = Stage({"a": "t", "b": "t", "last": "b"}, workers=1)
+    stage.set("a", data_timestamp=NOW - timedelta(minutes=5))
+    stage.set("b", data_timestamp=NOW - timedelta(minutes=4))
+    stage.set("last", data_timestamp=NOW - timedelta(minutes=9))
+    stage.begin()
+    assert keys(stage.start_all()) == ["b"]
+
+
+def test_slow_tables_leave_the_last_worker_to_quick_ones() -> None:
+    stage = Stage({"a": "t", "b": "t", "quick": "t"}, workers=2)
+    stage.begin()
+    while tasks := stage.start_all():
+        for task in tasks:
+            stage.end(task, took=QUICK if task.key == "quick" else SLOW)
+    later = NOW + timedelta(minutes=1)
+    stage.begin(later)
+    assert sorted(keys(stage.start_all())) == ["a", "quick"]
+
+
+def test_a_failed_table_rests_longer_each_time_and_is_forgiven_when_it_succeeds() -> None:
+    stage = Stage({"a": "t"})
+    waits = []
+    now = NOW
+    for _ in range(4):
+        stage.begin(now)
+        stage.end(stage.start_all()[0], now, ERROR)
+        began = now
+        while not stage.plan(now):
+            now += SECOND / 4
+        waits.append((now - began).total_seconds())
+    assert waits == sorted(waits)
+    assert waits[0] < 3
+    assert waits[3] > 10
+    stage.begin(now)
+    stage.end(stage.start_all()[0], now)
+    stage.set("a", data_timestamp=NOW)
+    assert stage.plan(now + timedelta(minutes=1)) == {"a"}
+
+
+def test_consumers_of_a_resting_table_are_told_and_go_on_when_it_is_back() -> None:
+    stage = Stage({"a": "t", "b": "a"})
+    tour = stage.begin()
+    stage.end(stage.start_all()[0], error=ERROR)
+    [blocked] = stage.start_all()
+    assert "waiting for default.a" in str(tour.move(blocked.key))
+    tour.arrived["b"] = Arrival(_result(Action.SKIP), blocked=True)
+    stage.dispatcher.ended(blocked, None, QUICK, NOW)
+    assert stage.plan(NOW + SECOND) == set(), "b was tried for this stamp, a rests"
+    later = NOW + 3 * SECOND
+    stage.begin(later)
+    [again] = stage.start_all()
+    assert again.key == "a"
+    stage.end(again, later)
+    assert stage.plan(later) == {"b"}
+
+
+def test_consumers_of_a_suspended_table_are_not_tried_at_every_stamp() -> None:
+    stage = Stage({"a": "t", "b": "a"})
+    stage.set("a", status=Status.SUSPENDED)
+    tour = stage.begin()
+    for task in iter(stage.dispatcher.next, None):
+        tour.arrived[task.key] = Arrival(blocked=True)
+        stage.dispatcher.ended(task, None, QUICK, NOW)
+    assert stage.plan(NOW + timedelta(minutes=5)) == set()
+    stage.set("a", status=Status.ACTIVE)
+    stage.dag_version += 1
+    assert stage.plan(NOW + timedelta(minutes=5)) == {"a", "b"}
+
+
+def test_a_woken_table_is_wanted_before_its_stamp() -> None:
+    stage = Stage({"a": "t"})
+    stage.set("a", data_timestamp=NOW)
+    assert stage.plan(NOW + SECOND) == set()
+    assert stage.plan(NOW + SECOND, woken=("a",)) == {"a"}
+
+
+def test_after_stop_nothing_is_started() -> None:
+    stage = Stage({"a": "t", "b": "a"})
+    stage.begin()
+    [running] = stage.start_all()
+    stage.dispatcher.stop()
+    stage.end(running)
+    assert stage.start_all() == []
+
+
+@pytest.mark.parametrize("failures", [1, 5, 40, 100_000])
+def test_waits_are_bounded(failures: int) -> None:
+    backoff = Backoff(SECOND, 60 * SECOND, random.Random(failures))
+    assert SECOND * 0.75 <= backoff.wait(failures) <= 75 * SECOND

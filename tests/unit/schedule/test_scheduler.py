@@ -1,0 +1,261 @@
+"""The loop around the dispatcher: it goes on after errors, drains, and stops when it is told to."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from penstock.catalog import Action, Dependency, SourceType, SqliteCatalog, Status, StreamTableMeta
+from penstock.errors import CatalogError, CommitConflict, EngineUnavailable, PenstockError
+from penstock.graph.dag import StreamGraph
+from penstock.graph.lag import resolve_lags
+from penstock.graph.order import order_refreshes
+from penstock.names import Frontier, TableName
+from penstock.refresh.result import RefreshResult
+from penstock.refresh.together import Outcome
+from penstock.refresh.tour import Arrival, Rest, Scene, Skip, Tour
+from penstock.schedule import scheduler as scheduler_module
+from penstock.schedule.clock import SystemClock
+from penstock.schedule.due import Picture
+from penstock.schedule.running import Running
+from penstock.schedule.scheduler import Scheduler
+from penstock.settings import Settings
+
+READS = {"a": ["t"], "b": ["a"], "c": ["t"]}
+
+
+class Bench:
+    """A workshop whose refreshes are functions of the test."""
+
+    def __init__(self) -> None:
+        self.tables = {
+            key: StreamTableMeta(
+                id=number,
+                name=TableName("default", key),
+                table_id=key,
+                path="",
+                query="",
+                definition_hash="",
+                target_lag=timedelta(seconds=1),
+                status=Status.ACTIVE,
+                is_populated=True,
+            )
+            for number, key in enumerate(READS, 1)
+        }
+        self.done: list[str] = []
+        self.work: Callable[[str], PenstockError | None] = lambda key: None
+        self.before_begin: Callable[[], None] = lambda: None
+        self.gone = False
+
+    def picture(self) -> Picture | None:
+        graph = self._graph()
+        lags = {key: held.lag for key, held in resolve_lags(graph, timedelta(seconds=1)).items()}
+        return Picture(dict(self.tables), graph, lags, 1)
+
+    def _graph(self) -> StreamGraph:
+        dependencies = [
+            Dependency(source_id=source, source_name=source, source_type=SourceType.TABLE, stream_table_id=meta.id)
+            for key, meta in self.tables.items()
+            for source in READS[key]
+        ]
+        return StreamGraph.build(self.tables.values(), dependencies)
+
+    def woken(self, keys: Collection[str]) -> frozenset[str]:
+        return frozenset()
+
+    def begin(self, wanted: frozenset[str], stamp: datetime, resting: frozenset[str]) -> Tour:
+        self.before_begin()
+        graph = self._graph()
+        part = wanted.union(*(graph.upstream(key) for key in wanted)) & self.tables.keys()
+        order = tuple(node.key for node in order_refreshes(graph, part))
+        return Tour(Scene({key: self.tables[key] for key in part}, graph, order, {}), wanted, stamp, resting)
+
+    def carry_out(self, tour: Tour, key: str) -> Outcome:
+        if isinstance(tour.move(key), Skip | Rest):
+            return Outcome(Arrival(blocked=True))
+        error = self.work(key)
+        if error is not None:
+            return Outcome(Arrival(blocked=True), error)
+        self.done.append(key)
+        self.tables[key] = replace(self.tables[key], data_timestamp=tour.stamp)
+        result = RefreshResult(
+            name=key,
+            action=Action.INCREMENTAL,
+            reason_code=None,
+            reason=None,
+            rows_inserted=0,
+            rows_deleted=0,
+            frontier=Frontier({}),
+            data_timestamp=tour.stamp,
+            version=1,
+            seconds=0.0,
+        )
+        return Outcome(Arrival(result, version=1, bases={}))
+
+    def skip(self, key: str, skip: Skip, stamp: datetime) -> None:
+        pass
+
+    def engine_is_gone(self) -> bool:
+        return self.gone
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return Bench()
+
+
+@pytest.fixture
+def start(bench: Bench, tmp_path: Path) -> Iterator[Callable[..., Running]]:
+    """Starts a scheduler on the bench; whatever still runs is stopped in the end."""
+    with SqliteCatalog(tmp_path / "catalog.db") as catalog:
+        begun: list[Scheduler] = []
+
+        def start(**settings: int) -> Running:
+            held = Settings(scheduler_interval_ms=20, **settings)
+            scheduler = Scheduler(bench, catalog, lambda: held, SystemClock())
+            begun.append(scheduler)
+            return Running(scheduler)
+
+        yield start
+        for scheduler in begun:
+            scheduler.stop()
+
+
+def until(holds: Callable[[], bool], seconds: float = 10) -> None:
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline, "it did not come to pass"
+        time.sleep(0.01)
+
+
+def test_everything_is_refreshed_again_and_again_upstreams_first(bench: Bench, start: Callable[..., Running]) -> None:
+    running = start()
+    until(lambda: all(bench.done.count(key) >= 3 for key in READS))
+    assert running.leads
+    assert running.stop() == []
+    assert not running.leads
+    assert bench.done.index("a") < bench.done.index("b")
+    number = len(bench.done)
+    time.sleep(0.2)
+    assert len(bench.done) == number
+
+
+def test_a_table_that_fails_or_crashes_delays_nobody(bench: Bench, start: Callable[..., Running]) -> None:
+    def work(key: str) -> PenstockError | None:
+        if key == "a":
+            raise RuntimeError("a bug around the refresh")
+        return None
+
+    bench.work = work
+    running = start()
+    until(lambda: bench.done.count("c") >= 3)
+    assert "b" not in bench.done
+    bench.work = lambda key: None
+    until(lambda: "b" in bench.done)
+    running.stop()
+
+
+def test_the_loop_goes_on_after_an_error_of_its_own(
+    bench: Bench, start: Callable[..., Running], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scheduler_module, "CRASH_PAUSE", 0.05)
+    failing = [3]
+
+    def before_begin() -> None:
+        if failing[0]:
+            failing[0] -= 1
+            raise CatalogError(why="gone for a moment", fix="wait")
+
+    bench.before_begin = before_begin
+    running = start(backoff_seconds=1)
+    until(lambda: set(bench.done) == set(READS), 30)
+    running.stop()
+
+
+def test_stopping_waits_for_what_runs_and_begins_nothing_more(bench: Bench, start: Callable[..., Running]) -> None:
+    at_work, go_on = threading.Event(), threading.Event()
+
+    def work(key: str) -> PenstockError | None:
+        at_work.set()
+        go_on.wait(10)
+        return None
+
+    bench.work = work
+    running = start()
+    assert at_work.wait(10)
+    threading.Timer(0.3, go_on.set).start()
+    assert running.stop() == []
+    assert sorted(bench.done) == ["a", "c"], "b had not begun"
+
+
+def test_what_does_not_end_in_time_is_named(bench: Bench, start: Callable[..., Running]) -> None:
+    at_work, go_on = threading.Event(), threading.Event()
+
+    def work(key: str) -> PenstockError | None:
+        if key == "c":
+            at_work.set()
+            go_on.wait(10)
+        return None
+
+    bench.work = work
+    running = start(drain_seconds=0)
+    assert at_work.wait(10)
+    assert "default.c" in running.stop()
+    go_on.set()
+
+
+def test_two_schedulers_one_leads_and_the_other_takes_over(bench: Bench, start: Callable[..., Running]) -> None:
+    first = start()
+    until(lambda: first.leads)
+    second = start()
+    until(lambda: second.rival is not None)
+    assert not second.leads
+    first.stop()
+    until(lambda: second.leads)
+    second.stop()
+
+
+def test_without_an_engine_the_scheduler_ends_and_says_why(bench: Bench, start: Callable[..., Running]) -> None:
+    bench.gone = True
+    bench.work = lambda key: EngineUnavailable(name=key, why="its process is gone")
+    running = start()
+    with pytest.raises(EngineUnavailable, match="its process is gone"):
+        running.wait()
+
+
+def test_an_engine_that_only_stumbled_is_tried_again(bench: Bench, start: Callable[..., Running]) -> None:
+    left = [2]
+
+    def work(key: str) -> PenstockError | None:
+        if left[0]:
+            left[0] -= 1
+            return EngineUnavailable(name=key, why="lost an executor")
+        return None
+
+    bench.work = work
+    running = start(backoff_seconds=1)
+    until(lambda: set(bench.done) == set(READS))
+    running.stop()
+
+
+def test_conflicts_are_tried_again_after_a_while(bench: Bench, start: Callable[..., Running]) -> None:
+    tries: list[float] = []
+
+    def work(key: str) -> PenstockError | None:
+        if key == "a":
+            tries.append(time.monotonic())
+            return CommitConflict(name=key, why="test") if len(tries) < 3 else None
+        return None
+
+    bench.work = work
+    running = start(backoff_seconds=1)
+    until(lambda: "b" in bench.done)
+    running.stop()
+    assert tries[1] - tries[0] > 0.7
+    assert tries[2] - tries[1] > 1.4
