@@ -36,6 +36,7 @@ SETTINGS = {
     "max_concurrent_refreshes": 3,
     "driver_memory": "1g",
     "shuffle_partitions": 1,
+    "log_level": "error",
 }
 WHOLE_EVERY = 10
 LEVEL_EVERY = 50
@@ -70,7 +71,8 @@ class WholeVictim:
         with log.open("ab") as output:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "penstock.cli.main", "run", "-w", str(warehouse)],
-                env={**os.environ, **settings},
+                # The JVM is needed for seconds only: let it compile quickly rather than well.
+                env={**os.environ, **settings, "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"},
                 stdout=output,
                 stderr=output,
                 start_new_session=True,
@@ -133,9 +135,8 @@ class Kills:
         """All kills from one number to another; ends early when something is found."""
         self._writers.work()
         for number in range(first, last + 1):
-            if self._found_at_kill(number) or (
-                (number % LEVEL_EVERY == 0 or number == last) and self._found_level(number)
-            ):
+            level = number % LEVEL_EVERY == 0 or number == last
+            if self._found_at_kill(number) or (level and self._found_level(number)):
                 break
         self._writers.rest()
         return self.tally
@@ -177,10 +178,9 @@ class Kills:
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline:
             lease = self._catalog.get_lease(SCHEDULER)
-            if lease is not None and lease.holder != self._former:
-                if self._completed_by(lease.holder):
-                    self._former = lease.holder
-                    return lease.holder
+            if lease is not None and lease.holder != self._former and self._completed_by(lease.holder):
+                self._former = lease.holder
+                return lease.holder
             time.sleep(0.02)
         raise AssertionError(f"nobody has refreshed anything for {PATIENCE:.0f} s")
 

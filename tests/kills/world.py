@@ -10,7 +10,7 @@ Rows are few, so that an oracle costs milliseconds; commits are many.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -31,7 +31,8 @@ STREAM_TABLES = {
     "by_city": "SELECT c.city, count(*) AS n, sum(o.amount) AS total"
     " FROM orders o JOIN customers c ON o.customer = c.id GROUP BY c.city",
     "large": "SELECT id, region, amount FROM orders WHERE amount > 60",
-    "ranked": "SELECT id, region, row_number() OVER (PARTITION BY region ORDER BY amount DESC, id) AS place FROM orders",
+    "ranked": "SELECT id, region, row_number() OVER (PARTITION BY region ORDER BY amount DESC, id) AS place"
+    " FROM orders",
     "pairs": "SELECT k, v FROM events",
     "per_k": "SELECT k, count(*) AS n, sum(v) AS total FROM pairs GROUP BY k",
     "overall": "SELECT count(*) AS ks, sum(n) AS n, sum(total) AS total FROM per_k",
@@ -52,16 +53,16 @@ _SCHEMAS = {
 }
 
 
-def statements() -> list[str]:
-    """What makes the warehouse."""
+def statements(stream_tables: Iterable[str] = STREAM_TABLES) -> list[str]:
+    """What makes the warehouse, with all stream tables or only these (upstreams first)."""
     made = [f"CREATE TABLE {name} ({columns})" for name, columns in BASES.items()]
     made.append("INSERT INTO customers SELECT id, 'Oslo' FROM range(20)")
     made.append("INSERT INTO orders SELECT id, 'north', id * 9, id % 20 FROM range(10)")
     made.append("INSERT INTO events SELECT id % 3, 1 FROM range(9)")
-    for name, query in STREAM_TABLES.items():
+    for name in stream_tables:
         lag = "DOWNSTREAM" if name == "pairs" else f"'{LAGS.get(name, 1)} seconds'"
         mode = " REFRESH MODE FULL" if name == FULL_ONLY else ""
-        made.append(f"CREATE STREAM TABLE {name} TARGET LAG {lag}{mode} AS {query}")
+        made.append(f"CREATE STREAM TABLE {name} TARGET LAG {lag}{mode} AS {STREAM_TABLES[name]}")
     return made
 
 
