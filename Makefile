@@ -46,6 +46,10 @@ test-all: lint $(JARS) ## Lint, then every test
 fuzz: $(VENV) $(JARS) ## Random queries and histories against plain Spark; MINUTES=30 SEED=1, or CASE=123405
 	@cd tests && ../$(BIN)/python -m fuzz --minutes $(or $(MINUTES),10) --seed $(or $(SEED),1) $(if $(CASE),--case $(CASE))
 
+.PHONY: kills
+kills: $(VENV) $(JARS) ## Kill schedulers under load and check everything after each; KILLS=200 SEED=1 FROM=1
+	@cd tests && PYTHONPATH=integration ../$(BIN)/python -m kills --kills $(or $(KILLS),200) --seed $(or $(SEED),1) --from $(or $(FROM),1)
+
 .PHONY: soak
 soak: $(VENV) $(JARS) ## Twenty stream tables under continuous writers, with a lag plot; MINUTES=10 SEED=1
 	@$(BIN)/python -m soak --minutes $(or $(MINUTES),10) --seed $(or $(SEED),1)

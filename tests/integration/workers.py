@@ -93,14 +93,15 @@ class Worker:
         self.send(do, **facts)
         answer = self._line.readline()
         assert not answer, f"worker {self.pid} was to die, but said {answer}"
-        self._await_end()
+        self.gone()
 
     def end(self) -> None:
         """Let it end by itself."""
         self._socket.shutdown(socket.SHUT_WR)
-        self._await_end()
+        self.gone()
 
-    def _await_end(self) -> None:
+    def gone(self) -> None:
+        """Wait until it is."""
         assert select.select([self._handle], [], [], 60)[0], f"worker {self.pid} is still there"
         self._line.close()
         self._socket.close()
@@ -111,7 +112,7 @@ class Nursery:
 
     def __init__(self, warehouse: Path) -> None:
         self.warehouse = warehouse
-        environment = {**os.environ, "PENSTOCK_DRIVER_MEMORY": "2g", "PENSTOCK_SHUFFLE_PARTITIONS": "2"}
+        environment = {**os.environ, "PENSTOCK_DRIVER_MEMORY": "2g", "PENSTOCK_SHUFFLE_PARTITIONS": "1"}
         self._process = subprocess.Popen(
             [sys.executable, __file__, str(warehouse)],
             stdin=subprocess.PIPE,
@@ -127,18 +128,27 @@ class Nursery:
         self._listener.settimeout(300)
         self._born: list[Worker] = []
 
-    def worker(self, path: Path | None = None, **settings: Any) -> Worker:
-        """A new worker, with the warehouse (or another one) opened."""
+    def worker(
+        self, path: Path | None = None, host: str | None = None, catalog: str | None = None, **settings: Any
+    ) -> Worker:
+        """A new worker, with the warehouse (or another one) opened; `host` is the machine that it claims to be on."""
         assert self._process.stdin is not None
         print(self._address[1:], file=self._process.stdin, flush=True)
         born = Worker(self._listener.accept()[0])
         self._born.append(born)
-        born.ask("open", settings=settings, path=None if path is None else str(path))
+        if host is not None:
+            born.ask("pretend", host=host)
+        born.ask("open", settings=settings, path=None if path is None else str(path), catalog=catalog)
         return born
 
-    def close(self) -> None:
+    def kill_all(self) -> None:
+        """Kill every worker that is still there."""
         for worker in self._born:
             worker.signal(signal.SIGKILL)
+        self._born.clear()
+
+    def close(self) -> None:
+        self.kill_all()
         assert self._process.stdin is not None
         self._process.stdin.close()
         self._process.wait(60)
@@ -152,7 +162,14 @@ def _nursery(warehouse: Path) -> None:
     from penstock.engine.session import start_session
     from penstock.settings import Settings
 
-    spark = start_session(warehouse, Settings.load(warehouse))
+    # Tiny queries: generating code for them, and compiling it well, costs more than it brings.
+    brisk = {
+        "spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.sql.adaptive.enabled": "false",
+    }
+    spark = start_session(warehouse, Settings.load(warehouse), extra=brisk)
     # Dead workers must be gone at once, not wait as zombies for somebody to ask how they ended.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     for address in sys.stdin:
@@ -161,7 +178,7 @@ def _nursery(warehouse: Path) -> None:
             line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             line.connect("\0" + address.strip())
             # A new thread has a connection to the JVM of its own.
-            body = threading.Thread(target=_Body(warehouse, spark, line.makefile("rw")).run)
+            body = threading.Thread(target=_Body(warehouse, spark, line.makefile("rw")).work)
             body.start()
             body.join()
             os._exit(0)
@@ -174,8 +191,9 @@ class _Body:
         self._spark = spark
         self._line = line
         self._ps: Any = None
+        self._running: Any = None
 
-    def run(self) -> None:
+    def work(self) -> None:
         self._take_callbacks()
         self._say(os.getpid())
         for asked in iter(self._line.readline, ""):
@@ -216,10 +234,35 @@ class _Body:
         self._line.write(json.dumps(value, default=str) + "\n")
         self._line.flush()
 
-    def open(self, settings: dict[str, Any], path: str | None = None) -> None:
+    def pretend(self, host: str) -> None:
+        """Be on another machine, as far as names go: nobody can tell by the process number whether it lives."""
+        from penstock.catalog import owner
+
+        owner._host = lambda: host
+
+    def owner(self) -> str:
+        from penstock.catalog.owner import current_owner
+
+        return current_owner()
+
+    def open(self, settings: dict[str, Any], path: str | None = None, catalog: str | None = None) -> None:
         import penstock
 
-        self._ps = penstock.open(path or self._warehouse, spark=self._spark.newSession(), settings=settings)
+        session = self._spark.newSession()
+        self._ps = penstock.open(path or self._warehouse, spark=session, catalog=catalog, settings=settings)
+
+    def run(self) -> None:
+        """Stand for leadership, and keep everything fresh."""
+        self._running = self._ps.run()
+
+    def leads(self) -> list[Any]:
+        """Whether it leads, who does instead, and what it is at."""
+        return [self._running.leads, self._running.rival, self._running.at_work()]
+
+    def stop(self) -> list[str]:
+        """Let running refreshes end; those that did not."""
+        left: list[str] = self._running.stop()
+        return left
 
     def forget(self, statements: list[str]) -> None:
         """Run statements behind Penstock's back."""
@@ -291,8 +334,9 @@ class _Body:
         os.kill(os.getpid(), signal.SIGKILL)
 
     def _stop(self, step: str) -> None:
-        # Not in the middle of a catalog write: that would hold up every other process, as SQLite has it.
-        with self._ps._warehouse.catalog._database.lock:
+        # Not in the middle of a catalog write: that would hold up every other process, as SQLite has it. PostgreSQL
+        # puts whoever stops there out, and has no lock of this kind.
+        with getattr(self._ps._warehouse.catalog._database, "lock", contextlib.nullcontext()):
             self._say({"at": step})
             # To this thread: sent to the process, the signal is the main thread's to take, and this one would run on
             # for a moment, out of the lock and into the next write.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 import time
 from types import FrameType
 from typing import Annotated, Any, NoReturn
@@ -71,7 +72,8 @@ def _start_anew(gone: EngineUnavailable) -> NoReturn:
 
 def _obey_signals(tables: Any, scheduler: Any) -> None:
     def stop(number: int, frame: FrameType | None) -> None:
-        scheduler.stop()
+        # In a thread: the signal may have come while this one held the very lock that `stop` needs.
+        threading.Thread(target=scheduler.stop).start()
 
     def reload(number: int, frame: FrameType | None) -> None:
         try:

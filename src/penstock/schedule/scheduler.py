@@ -172,7 +172,9 @@ class Scheduler:
     # -- the workers
 
     def _labour(self) -> None:
-        while (task := self._take()) is not None:
+        # Kept: when this process leads again, a refresh of its former term may still be running.
+        dispatcher = self._dispatcher
+        while (task := self._take(dispatcher)) is not None:
             began = self._clock.now()
             try:
                 outcome = self._workshop.carry_out(task.tour, task.key)
@@ -183,17 +185,17 @@ class Scheduler:
             now = self._clock.now()
             with self._changed:
                 task.tour.arrived[task.key] = outcome.arrival
-                self._dispatcher.ended(task, outcome.error, now - began, now)
+                dispatcher.ended(task, outcome.error, now - began, now)
                 if isinstance(outcome.error, EngineUnavailable) and self._workshop.engine_is_gone():
                     self._broken = outcome.error
                 self._changed.notify_all()
 
-    def _take(self) -> Task | None:
+    def _take(self, dispatcher: Dispatcher) -> Task | None:
         with self._changed:
             while True:
-                if not self._dispatcher.workers:
+                if not dispatcher.workers:
                     return None
-                task = self._dispatcher.next()
+                task = dispatcher.next()
                 if task is not None:
                     return task
                 self._changed.wait()
