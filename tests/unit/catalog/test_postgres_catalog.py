@@ -72,6 +72,23 @@ def test_a_restart_of_the_server_goes_unnoticed(own_server: Postgres, now: datet
             again.join()
 
 
+def test_a_restart_goes_unnoticed_by_every_thread(own_server: Postgres, now: datetime) -> None:
+    with PostgresCatalog(own_server.url()) as catalog:
+        a = catalog.insert(META, [], now=now)
+        own_server.stop()
+        counts: list[int] = []
+        threads = [
+            threading.Thread(target=lambda: counts.append(catalog.record_failure(a, "x", now=now))) for _ in range(6)
+        ]
+        for thread in threads:
+            thread.start()
+        time.sleep(0.3)
+        own_server.start()
+        for thread in threads:
+            thread.join()
+        assert sorted(counts) == [1, 2, 3, 4, 5, 6]
+
+
 def test_a_server_that_stays_away_is_an_error_that_passes(own_server: Postgres, now: datetime) -> None:
     catalog = PostgresCatalog(own_server.url(), reconnect_timeout=timedelta(milliseconds=300))
     a = catalog.insert(META, [], now=now)
