@@ -35,6 +35,7 @@ class Postgres:
     port: int
     password: str
     process: subprocess.Popen[bytes] | None = None
+    _held: Connection | None = None
 
     def url(self, schema: str = "penstock", user: str = USER, password: str | None = None) -> str:
         """The address of a catalog in it."""
@@ -43,18 +44,20 @@ class Postgres:
     @contextmanager
     def connected(self, user: str = USER, database: str = DATABASE) -> Iterator[Connection]:
         """A plain connection."""
-        connection = Connection(
-            user, host="127.0.0.1", port=self.port, database=database, password=self.password, timeout=30
-        )
+        connection = self._connect(user, database)
         try:
             yield connection
         finally:
             connection.close()
 
+    def _connect(self, user: str, database: str) -> Connection:
+        return Connection(user, "127.0.0.1", database, self.port, self.password, timeout=30)
+
     def sql(self, text: str, **values: Any) -> Any:
         """Run one statement; its rows."""
-        with self.connected() as connection:
-            return connection.run(text, **values)
+        # Kept, because logging in takes longer than most statements.
+        self._held = self._held or self._connect(USER, DATABASE)
+        return self._held.run(text, **values)
 
     def start(self) -> None:
         """Start the server and wait until it answers."""
@@ -76,6 +79,9 @@ class Postgres:
 
     def stop(self) -> None:
         """Stop it; whoever is connected is put out."""
+        if self._held is not None:
+            self._held.close()
+            self._held = None
         if self.process is not None:
             # PostgreSQL's "fast" way.
             self.process.send_signal(signal.SIGINT)
@@ -90,19 +96,27 @@ def start_postgres() -> Postgres:
     server = Postgres(home, _free_port(), secrets.token_urlsafe(12))
     secret = home / "password"
     secret.write_text(server.password)
+    try:
+        _initialise(server, secret)
+        server.start()
+        with server.connected(database="postgres") as connection:
+            connection.run(f"CREATE DATABASE {DATABASE}")
+    except BaseException:
+        discard(server)
+        raise
+    return server
+
+
+def _initialise(server: Postgres, secret: Path) -> None:
     settings = _unprivileged()
-    for path in (home, secret):
+    for path in (server.home, secret):
         if "user" in settings:
             os.chown(path, settings["user"], settings["group"])
-    command = [_program("initdb"), "-D", home / "data", "-U", USER, "--pwfile", secret, "-A", "scram-sha-256"]
+    command = [_program("initdb"), "-D", server.home / "data", "-U", USER, "--pwfile", secret, "-A", "scram-sha-256"]
     command += ["-E", "UTF8", "--locale=C", "--no-sync"]
-    done = subprocess.run(_words(command), capture_output=True, text=True, cwd=home, check=False, **settings)
+    done = subprocess.run(_words(command), capture_output=True, text=True, cwd=server.home, check=False, **settings)
     if done.returncode:
         raise RuntimeError(done.stderr[-2000:])
-    server.start()
-    with server.connected(database="postgres") as connection:
-        connection.run(f"CREATE DATABASE {DATABASE}")
-    return server
 
 
 def discard(server: Postgres) -> None:

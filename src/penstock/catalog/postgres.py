@@ -61,7 +61,8 @@ class PostgresDatabase(Database):
         self._idle: list[Session] = []
         self._pid = os.getpid()
         with self._translated():
-            session = self._connect()
+            # A first attempt is answered at once: the address may be wrong.
+            session = self._connect(patience=0.0)
             try:
                 _upgrade(session, self._key, address)
             except BaseException:
@@ -133,6 +134,8 @@ class PostgresDatabase(Database):
                 self._give_back(session)
                 return
         session.close()
+        if isinstance(error, FAILURES) and is_lost(error):
+            self.close()
 
     def _take(self) -> Session:
         with self._lock:
@@ -141,7 +144,7 @@ class PostgresDatabase(Database):
                 self._idle, self._pid = [], os.getpid()
             if self._idle:
                 return self._idle.pop()
-        return self._connect()
+        return self._connect(self._reconnect_seconds)
 
     def _give_back(self, session: Session) -> None:
         with self._lock:
@@ -155,7 +158,7 @@ class PostgresDatabase(Database):
             idle, self._idle = self._idle, []
             return idle if self._pid == os.getpid() else []
 
-    def _connect(self, patience: float = 0.0) -> Session:
+    def _connect(self, patience: float) -> Session:
         deadline = time.monotonic() + patience
         while True:
             try:

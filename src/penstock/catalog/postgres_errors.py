@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from typing import Final
 
 from pg8000.exceptions import DatabaseError, InterfaceError
@@ -43,7 +44,7 @@ def is_lost(error: Exception) -> bool:
 def translated(error: Exception, address: PostgresAddress) -> PenstockError:
     """The error that callers get."""
     if not isinstance(error, DatabaseError):
-        return CatalogError(why=f"{address}: {_network(error)}", fix="Check that the server runs and can be reached.")
+        return CatalogError(why=f"{address}: {_network(error)}", fix=_to_check(error))
     code = sqlstate(error)
     said = f"{error.args[0].get('M', error)} ({code})"
     fix = _to_change(code, address)
@@ -64,6 +65,12 @@ def _network(error: Exception) -> str:
     if isinstance(reason, TimeoutError):
         return "the server does not answer"
     return f"there is no connection to the server ({reason})"
+
+
+def _to_check(error: Exception) -> str:
+    if isinstance(error, ssl.SSLError) or "SSL" in str(error):
+        return "Check sslmode, and the server's certificate; SSL_CERT_FILE names a file of those to trust."
+    return "Check that the server runs and can be reached."
 
 
 def _to_change(code: str, address: PostgresAddress) -> str | None:

@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 from pg8000.converters import make_params
+from pg8000.exceptions import InterfaceError
 from pg8000.native import Connection
 
 from penstock.catalog.postgres_address import PostgresAddress
@@ -58,11 +59,16 @@ class Session:
                 startup_params=_startup(address, busy_seconds),
                 sock=plug,
             )
-        except BaseException:
+        except FAILURES:
             plug.close()
             raise
-        # Longer than the server lets any statement of ours wait: more means that the server is gone.
-        plug.settimeout(busy_seconds + _CONNECT_SECONDS)
+        except Exception as error:
+            plug.close()
+            # Whatever the driver stumbles over when it meets a server that answers otherwise than PostgreSQL does.
+            raise InterfaceError(f"it does not answer as PostgreSQL does: {error or type(error).__name__}") from error
+        # Longer than the server lets any statement of ours wait: more means that the server is gone. Asked of the
+        # driver, because encryption has put another socket in the place of ours.
+        self._connection._usock.settimeout(busy_seconds + _CONNECT_SECONDS)
         self._prepared: dict[str, _Prepared] = {}
         # A lease that was granted must stay granted after a power cut, or its token would be given twice.
         self.run(

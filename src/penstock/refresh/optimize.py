@@ -112,7 +112,7 @@ def optimize_table(
             report(Progress(advice.table, stage, stage, at, 2))
 
     lease = timedelta(seconds=warehouse.settings.lease_seconds)
-    with hold(warehouse.catalog, meta.id, lease, warehouse.now, warehouse.sleep, PATIENCE) as held:
+    with hold(warehouse.catalog, meta.id, lease, warehouse.catalog.now, warehouse.sleep, PATIENCE) as held:
         storage = Storage.open(meta.path)
         log = warehouse.logs.at(storage.path)
         pin = storage.pin()
@@ -195,7 +195,7 @@ def keep_vectors(warehouse: Warehouse, meta: StreamTableMeta) -> None:
         return
     lease = timedelta(seconds=warehouse.settings.lease_seconds)
     none = timedelta()
-    with suppress(StorageError), hold(warehouse.catalog, meta.id, lease, warehouse.now, warehouse.sleep, none):
+    with suppress(StorageError), hold(warehouse.catalog, meta.id, lease, warehouse.catalog.now, warehouse.sleep, none):
         if vectors_switch(file_layout(log.snapshot(), ()), limit):
             set_deletion_vectors(warehouse.spark, Storage.open(meta.path), True)
 

@@ -45,9 +45,8 @@ class PostgresPlace(Place):
         self.address = server.url(self.schema)
 
     def sql(self, text: str) -> list[tuple[Any, ...]]:
-        with self.server.connected() as connection:
-            connection.run(f"SET search_path TO {self.schema}")
-            return [tuple(row) for row in connection.run(text) or ()]
+        self.server.sql(f"SET search_path TO {self.schema}")
+        return [tuple(row) for row in self.server.sql(text) or ()]
 
     def objects(self) -> list[tuple[Any, ...]]:
         return self.sql(

@@ -42,12 +42,20 @@ def catalog(postgres_place: PostgresPlace) -> Iterator[PostgresCatalog]:
         yield opened
 
 
-@pytest.fixture
-def own_server() -> Iterator[Postgres]:
-    """A server that a test may stop."""
+@pytest.fixture(scope="module")
+def second_server() -> Iterator[Postgres]:
     server = start_postgres()
     yield server
     discard(server)
+
+
+@pytest.fixture
+def own_server(second_server: Postgres) -> Iterator[Postgres]:
+    """A server that a test may stop."""
+    yield second_server
+    if second_server.process is None:
+        second_server.start()
+    second_server.sql("DROP SCHEMA IF EXISTS penstock CASCADE")
 
 
 def test_a_restart_of_the_server_goes_unnoticed(own_server: Postgres, now: datetime) -> None:
@@ -62,6 +70,23 @@ def test_a_restart_of_the_server_goes_unnoticed(own_server: Postgres, now: datet
             else:
                 assert catalog.get_by_id(a).id == a
             again.join()
+
+
+def test_a_restart_goes_unnoticed_by_every_thread(own_server: Postgres, now: datetime) -> None:
+    with PostgresCatalog(own_server.url()) as catalog:
+        a = catalog.insert(META, [], now=now)
+        own_server.stop()
+        counts: list[int] = []
+        threads = [
+            threading.Thread(target=lambda: counts.append(catalog.record_failure(a, "x", now=now))) for _ in range(6)
+        ]
+        for thread in threads:
+            thread.start()
+        time.sleep(0.3)
+        own_server.start()
+        for thread in threads:
+            thread.join()
+        assert sorted(counts) == [1, 2, 3, 4, 5, 6]
 
 
 def test_a_server_that_stays_away_is_an_error_that_passes(own_server: Postgres, now: datetime) -> None:
@@ -337,8 +362,25 @@ def test_something_else_that_listens(caplog: pytest.LogCaptureFixture, monkeypat
         refused(f"postgresql://ann:hunter2@127.0.0.1:{port}/shop", CatalogError, "does not answer", caplog)
 
 
+def test_a_server_of_another_kind(caplog: pytest.LogCaptureFixture) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+
+        def answer() -> None:
+            for _ in range(2):
+                connection, _ = other.accept()
+                with connection:
+                    connection.recv(8)
+                    connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n" * 10)
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        port = other.getsockname()[1]
+        refused(f"postgresql://ann:hunter2@127.0.0.1:{port}/shop", CatalogError, "connection to the server", caplog)
+        thread.join()
+
+
 def test_encryption_that_the_server_does_not_offer(postgres: Postgres, caplog: pytest.LogCaptureFixture) -> None:
-    refused(f"{postgres.url()}&sslmode=require", CatalogError, "refuses SSL", caplog)
+    refused(f"{postgres.url()}&sslmode=require", CatalogError, r"refuses SSL(.|\n)*Check sslmode", caplog)
 
 
 @pytest.fixture
