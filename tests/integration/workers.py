@@ -266,6 +266,27 @@ class _Body:
         left: list[str] = self._running.stop()
         return left
 
+    def cramp(self, size: int | None) -> None:
+        """Let this process's files grow no further than this; None lifts it."""
+        import resource
+
+        most = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most if size is None else size, most))
+
+    def set_clock_back(self, seconds: int) -> None:
+        """Set the clock on this process's wall back."""
+        from datetime import UTC, datetime, timedelta
+
+        from penstock.schedule.clock import SystemClock
+
+        def behind(*_: Any) -> datetime:
+            return datetime.now(UTC) - timedelta(seconds=seconds)
+
+        SystemClock.now = behind  # type: ignore[method-assign]
+        warehouse = self._ps._warehouse
+        warehouse.now = warehouse.refresher._now = behind
+        warehouse.catalog.now = behind
+
     def forget(self, statements: list[str]) -> None:
         """Run statements behind Penstock's back."""
         for statement in statements:

@@ -76,7 +76,7 @@ class Witness:
     """Looks at one warehouse again and again; `queries` are its stream tables, upstreams first."""
 
     def __init__(self, catalog: CatalogReader, queries: dict[str, str], bases: dict[str, Path]) -> None:
-        self._catalog = catalog
+        self.catalog = catalog
         self._queries = queries
         self._bases = bases
         self._base_names = {str(DeltaTable(path).metadata().id): name for name, path in bases.items()}
@@ -85,20 +85,20 @@ class Witness:
     def check(self) -> Findings:
         """Everything; the findings are empty if all is well."""
         findings = Findings()
-        metas = {meta.name.table: meta for meta in self._catalog.get_all()}
+        metas = {meta.name.table: meta for meta in self.catalog.get_all()}
         for name in self._queries.keys() - metas.keys():
             findings.lost.append(f"{name} is not in the catalog")
         for name in self._queries:
             if name in metas:
                 self._check_table(name, metas[name], {meta.table_id for meta in metas.values()}, findings)
-        for record in self._catalog.recent_history(None, 1000):
+        for record in self.catalog.recent_history(None, 1000):
             if record.status == "RUNNING" and is_dead(record.owner or ""):
                 findings.lost.append(f"{record.name}: refresh {record.refresh_id} still RUNNING, its process is dead")
         return findings
 
     def is_level(self) -> bool:
         """True if every stream table shows the newest version of every base table."""
-        metas = self._catalog.get_all()
+        metas = self.catalog.get_all()
         ids = {meta.table_id for meta in metas}
         newest = {name: DeltaTable(path).version() for name, path in self._bases.items()}
         for meta in metas:

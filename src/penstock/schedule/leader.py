@@ -32,8 +32,10 @@ _log = logging.getLogger("penstock.scheduler")
 class Leadership:
     """This process at the head of all schedulers of a catalog, until it ends or loses the lease."""
 
-    def __init__(self, catalog: CatalogWriter, lease: Lease) -> None:
+    def __init__(self, catalog: CatalogWriter, lease: Lease, stopwatch: Callable[[], float] = time.monotonic) -> None:
         self.lost = threading.Event()
+        self._stopwatch = stopwatch
+        self._renewed = stopwatch()
         self._catalog = catalog
         self._lease = lease
         self._ended = threading.Event()
@@ -45,6 +47,14 @@ class Leadership:
         """The fencing token; a later leader has a larger one."""
         return self._lease.token
 
+    @property
+    def is_over(self) -> bool:
+        """True if another may be leading: the lease is lost, or was not renewed for its whole length.
+
+        So a process that slept for minutes begins nothing on waking, before it has even asked the catalog.
+        """
+        return self.lost.is_set() or self._stopwatch() - self._renewed > TERM.total_seconds()
+
     def end(self) -> None:
         """Step down."""
         self._ended.set()
@@ -53,17 +63,16 @@ class Leadership:
             self._catalog.release_lease(self._lease)
 
     def _keep(self) -> None:
-        renewed = time.monotonic()
         while not self._ended.wait(TERM.total_seconds() / 3):
             try:
                 self._lease = self._catalog.renew_lease(self._lease, TERM, now=self._catalog.now())
-                renewed = time.monotonic()
+                self._renewed = self._stopwatch()
             except LeaseLost:
                 break
             except PenstockError as error:
                 _log.warning("cannot renew the scheduler's lease: %s", error.text, extra={"event": "lease"})
                 # Others go by the same stopwatch: from now on one of them may be leading.
-                if time.monotonic() - renewed > TERM.total_seconds():
+                if self.is_over:
                     break
         else:
             return
@@ -99,4 +108,4 @@ class Candidate:
             _log.warning("took over from %s, freed %d stream tables", held.holder, freed, extra={"event": "took_over"})
         catalog.close_orphans(now=catalog.now())
         self.rival = None
-        return Leadership(catalog, lease)
+        return Leadership(catalog, lease, self.stopwatch)

@@ -112,7 +112,7 @@ class Scheduler:
         self._leads.set()
         _log.info("leading with token %d", leadership.token, extra={"event": "leading"})
         try:
-            while not self._stopping.is_set() and not leadership.lost.is_set() and self._broken is None:
+            while not self._stopping.is_set() and not leadership.is_over and self._broken is None:
                 self._guarded_step(leadership)
         finally:
             self._leads.clear()
@@ -120,7 +120,7 @@ class Scheduler:
             leadership.end()
         if self._broken is not None:
             raise self._broken
-        if leadership.lost.is_set() and not self._stopping.is_set():
+        if not self._stopping.is_set():
             _log.warning("lost the leadership; standing by", extra={"event": "lost_leadership"})
         return left
 
@@ -131,7 +131,7 @@ class Scheduler:
             self._say_crashed(error)
             wait = CRASH_PAUSE
         until = time.monotonic() + wait
-        while (left := until - time.monotonic()) > 0 and not (self._stopping.is_set() or leadership.lost.is_set()):
+        while (left := until - time.monotonic()) > 0 and not (self._stopping.is_set() or leadership.is_over):
             self._stopping.wait(min(left, 0.5))
 
     def _step(self) -> float:

@@ -100,3 +100,17 @@ def test_a_leader_renews_in_time(catalog: SqliteCatalog, monkeypatch: pytest.Mon
         assert rival.stand() is None
         time.sleep(0.05)
     leadership.end()
+
+
+def test_a_leader_that_slept_through_its_term_knows_before_it_has_asked(catalog: SqliteCatalog) -> None:
+    stopwatch = Stopwatch()
+    leadership = Candidate(catalog, stopwatch).stand()
+    assert leadership is not None
+    assert not leadership.is_over
+    stopwatch.seconds += TERM.total_seconds() + 1
+    assert leadership.is_over
+    assert not leadership.lost.is_set()
+    leadership.end()
+    successor = Candidate(catalog).stand()
+    assert successor is not None
+    successor.end()
