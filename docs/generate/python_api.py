@@ -65,7 +65,7 @@ _SECTIONS = {
     "Reading": ["table", "read_together", "explain", "audit"],
     "Looking": ["status", "diagnose", "history", "versions", "graph", "info"],
     "Monitoring": ["stats", "reset_stats", "alerts", "on_alert", "health", "serve"],
-    "Care": ["advise", "optimize", "repair", "close"],
+    "Care": ["start", "advise", "optimize", "repair", "close"],
 }
 _SAME = {"refresh_stream_table": "refresh", "pgt_status": "status", "refresh_history": "history", "st_graph": "graph"}
 _PROPERTIES = ["spark", "settings", "path"]
@@ -103,6 +103,7 @@ def text() -> str:
         "`PenstockError`s, "
         "see [errors](errors.md).",
         _callable("penstock.open", api.open, heading="##"),
+        _callable("penstock.look", api.look, heading="##"),
         "## StreamTables\n\n" + inspect.cleandoc(api.StreamTables.__doc__ or ""),
         "It is a context manager: `with penstock.open(…) as ps:` closes it at the end.\n\n"
         + table(

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.version import VERSION as __version__
 
-__all__ = ["StreamTables", "__version__", "open"]
+__all__ = ["StreamTables", "__version__", "look", "open"]
 
 if TYPE_CHECKING:
-    from penstock.api import StreamTables, open
+    from penstock.api import StreamTables, look, open
 
 
 def __getattr__(name: str) -> Any:
     # Importing the package must not load Spark: `penstock --help` answers at once.
-    if name in {"open", "StreamTables"}:
+    if name in {"open", "look", "StreamTables"}:
         from penstock import api
 
         return getattr(api, name)

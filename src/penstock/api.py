@@ -123,7 +123,18 @@ def open(
     `postgresql://user:password@host:port/database`; the default is the setting of that name, else a file in the
     warehouse.
     """
-    return StreamTables(Path(path), spark=spark, catalog=catalog, settings=settings)
+    opened = StreamTables(Path(path), spark=spark, catalog=catalog, settings=settings)
+    try:
+        opened.start()
+    except BaseException:
+        opened.close()
+        raise
+    return opened
+
+
+def look(path: str | Path, *, settings: Settings | Mapping[str, Any] | None = None) -> StreamTables:
+    """Open a warehouse to look at it: Spark is started only when something has to be computed."""
+    return StreamTables(Path(path), settings=settings)
 
 
 class StreamTables:
@@ -153,7 +164,8 @@ class StreamTables:
             check_session(spark)
         self._warehouse = Warehouse(
             root=root,
-            spark=spark or start_session(root, held),
+            start=lambda: spark or start_session(root, held),
+            started=self._restore,
             catalog=opened,
             settings=held,
             now=lambda: datetime.now(UTC),
@@ -164,9 +176,12 @@ class StreamTables:
             opened, lambda: warehouse.settings, warehouse.logs, warehouse.now, f"penstock:{root}", period
         )
         warehouse.tell, warehouse.observe = self._monitor.tell, self._monitor.observe
-        self._restore()
 
     # -- opening and closing
+
+    def start(self) -> None:
+        """Start Spark, if that has not happened yet."""
+        _ = self.spark
 
     def _restore(self) -> None:
         """Make this process know what the warehouse holds."""
@@ -189,7 +204,7 @@ class StreamTables:
         """Let go of the catalog, and of Spark if this object started it; alerts on their way are delivered first."""
         self._monitor.close()
         self._warehouse.catalog.close()
-        if self._owns_spark:
+        if self._owns_spark and self._warehouse.has_started:
             self.spark.stop()
 
     def __enter__(self) -> StreamTables:
@@ -595,7 +610,9 @@ class StreamTables:
         return timedelta(seconds=self.settings.min_target_lag_seconds)
 
     def _name(self, name: str) -> TableName:
-        return TableName.parse(name, registry.current_schema(self.spark))
+        # A session that has just been started stands in the default schema.
+        started = self._warehouse.has_started
+        return TableName.parse(name, registry.current_schema(self.spark) if started else "default")
 
     def _find(self, name: str) -> StreamTableMeta:
         table = self._name(name)

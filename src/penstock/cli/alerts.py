@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from penstock.cli.desk import opened
+from penstock.cli.desk import looking
 from penstock.cli.durations import moment
 from penstock.cli.options import HERE, AsJson, OptionalName, Warehouse
 
@@ -25,7 +25,7 @@ def alerts(
       penstock alerts
       penstock alerts revenue -n 5
     """
-    with opened(ctx, warehouse, as_json, "reading the catalog…") as desk:
+    with looking(ctx, warehouse, as_json) as desk:
         found = desk.tables.alerts(name, max_rows=limit)
         if as_json:
             desk.document(found)

@@ -25,6 +25,10 @@ def _open(path: Path) -> Any:
     return import_module("penstock.api").open(path)
 
 
+def _look(path: Path) -> Any:
+    return import_module("penstock.api").look(path)
+
+
 def _diagnose(path: Path, deep: bool) -> Any:
     return import_module("penstock.engine.doctor").diagnose(path, deep=deep)
 
@@ -34,6 +38,8 @@ class Openers:
     """Where the API comes from."""
 
     open: Callable[[Path], Any] = _open
+    look: Callable[[Path], Any] = _look
+    """The same without starting Spark."""
     diagnose: Callable[[Path, bool], Any] = _diagnose
 
 
@@ -88,13 +94,22 @@ def failing(as_json: bool) -> Iterator[None]:
 
 
 @contextmanager
-def opened(ctx: typer.Context, warehouse: Path, as_json: bool, text: str = "starting Spark…") -> Iterator[Desk]:
-    """Open the warehouse for one command."""
+def opened(ctx: typer.Context, warehouse: Path, as_json: bool) -> Iterator[Desk]:
+    """Open the warehouse for a command that computes."""
     with failing(as_json):
         refuse_other_folder(warehouse)
-        with working(text):
+        with working("starting Spark…"):
             tables = openers(ctx).open(warehouse)
         with tables:
+            yield Desk(tables, as_json)
+
+
+@contextmanager
+def looking(ctx: typer.Context, warehouse: Path, as_json: bool) -> Iterator[Desk]:
+    """Open the warehouse for a command that only looks: Spark stays where it is."""
+    with failing(as_json):
+        refuse_other_folder(warehouse)
+        with openers(ctx).look(warehouse) as tables:
             yield Desk(tables, as_json)
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.desk import opened
+from penstock.cli.desk import looking
 from penstock.cli.options import HERE, AsJson, Warehouse
 
 
@@ -25,7 +25,7 @@ def diagnose(
       penstock diagnose revenue
       penstock diagnose revenue top_customers --json
     """
-    with opened(ctx, warehouse, as_json) as desk:
+    with looking(ctx, warehouse, as_json) as desk:
         found = [desk.tables.diagnose(name) for name in names]
         if as_json:
             desk.document(found)

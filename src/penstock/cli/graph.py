@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.desk import opened
+from penstock.cli.desk import looking
 from penstock.cli.options import HERE, AsJson, Warehouse
 
 
@@ -25,7 +25,7 @@ def graph(
     """
     if dot and as_json:
         raise typer.BadParameter("--dot and --json exclude each other")
-    with opened(ctx, warehouse, as_json, "reading the catalog…") as desk:
+    with looking(ctx, warehouse, as_json) as desk:
         found = desk.tables.graph()
         if as_json:
             edges = [dict(zip(("name", "source_name", "source_type"), edge, strict=True)) for edge in found.edges()]

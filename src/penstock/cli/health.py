@@ -6,7 +6,7 @@ from typing import Any
 
 import typer
 
-from penstock.cli.desk import opened
+from penstock.cli.desk import looking
 from penstock.cli.durations import moment
 from penstock.cli.options import HERE, AsJson, Warehouse
 
@@ -21,7 +21,7 @@ def health(ctx: typer.Context, warehouse: Warehouse = HERE, as_json: AsJson = Fa
       penstock health
       penstock health --json
     """
-    with opened(ctx, warehouse, as_json, "reading the catalog…") as desk:
+    with looking(ctx, warehouse, as_json) as desk:
         found = desk.tables.health()
         if as_json:
             desk.document(found)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from penstock.cli.desk import opened
+from penstock.cli.desk import looking
 from penstock.cli.durations import moment, spoken
 from penstock.cli.options import HERE, AsJson, OptionalName, Warehouse
 
@@ -28,7 +28,7 @@ def history(
       penstock history revenue -n 5
       penstock history revenue --timings
     """
-    with opened(ctx, warehouse, as_json, "reading the catalog…") as desk:
+    with looking(ctx, warehouse, as_json) as desk:
         records = desk.tables.history(name, max_rows=limit)
         if as_json:
             desk.document(records)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from penstock.cli.desk import opened
+from penstock.cli.desk import looking
 from penstock.cli.options import HERE, AsJson, OptionalName, Warehouse
 
 
@@ -18,7 +18,7 @@ def info(ctx: typer.Context, name: OptionalName = None, warehouse: Warehouse = H
       penstock info revenue
       penstock info --json
     """
-    with opened(ctx, warehouse, as_json, "reading the catalog…") as desk:
+    with looking(ctx, warehouse, as_json) as desk:
         found = desk.tables.info(name)
         if as_json:
             desk.document(found)

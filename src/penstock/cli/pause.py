@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from penstock.cli.desk import opened
+from penstock.cli.desk import looking
 from penstock.cli.options import HERE, AsJson, Warehouse
 
 
@@ -16,7 +16,7 @@ def pause(ctx: typer.Context, warehouse: Warehouse = HERE, as_json: AsJson = Fal
       penstock pause
       penstock resume
     """
-    with opened(ctx, warehouse, as_json, "reading the catalog…") as desk:
+    with looking(ctx, warehouse, as_json) as desk:
         desk.tables.pause()
         if as_json:
             desk.document({"paused": True})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from penstock.cli.desk import opened
+from penstock.cli.desk import looking
 from penstock.cli.options import HERE, AsJson, Warehouse
 
 
@@ -15,7 +15,7 @@ def resume(ctx: typer.Context, warehouse: Warehouse = HERE, as_json: AsJson = Fa
     Examples:
       penstock resume
     """
-    with opened(ctx, warehouse, as_json, "reading the catalog…") as desk:
+    with looking(ctx, warehouse, as_json) as desk:
         desk.tables.resume()
         if as_json:
             desk.document({"paused": False})

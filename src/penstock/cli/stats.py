@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from penstock.cli.desk import opened
+from penstock.cli.desk import looking
 from penstock.cli.durations import spoken
 from penstock.cli.options import HERE, AsJson, OptionalName, Warehouse
 from penstock.cli.status import one_of
@@ -18,7 +18,7 @@ def stats(ctx: typer.Context, name: OptionalName = None, warehouse: Warehouse = 
       penstock stats
       penstock stats revenue --json
     """
-    with opened(ctx, warehouse, as_json, "reading the catalog…") as desk:
+    with looking(ctx, warehouse, as_json) as desk:
         rows = desk.tables.stats()
         if name is not None:
             rows = one_of(rows, name)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from penstock.cli.desk import opened
+from penstock.cli.desk import looking
 from penstock.cli.durations import moment, spoken
 from penstock.cli.options import HERE, AsJson, OptionalName, Warehouse
 
@@ -23,7 +23,7 @@ def status(ctx: typer.Context, name: OptionalName = None, warehouse: Warehouse =
       penstock status
       penstock status --json
     """
-    with opened(ctx, warehouse, as_json, "reading the catalog…") as desk:
+    with looking(ctx, warehouse, as_json) as desk:
         rows = desk.tables.status()
         if name is not None:
             rows = one_of(rows, name)

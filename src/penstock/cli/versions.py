@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.desk import opened
+from penstock.cli.desk import looking
 from penstock.cli.durations import moment
 from penstock.cli.options import HERE, AsJson, Name, Warehouse
 
@@ -25,7 +25,7 @@ def versions(
       penstock versions revenue
       penstock versions revenue -n 1 --json
     """
-    with opened(ctx, warehouse, as_json, "reading the log…") as desk:
+    with looking(ctx, warehouse, as_json) as desk:
         shown = desk.tables.versions(name, limit)
         if as_json:
             desk.document(shown)

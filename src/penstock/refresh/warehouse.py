@@ -34,7 +34,8 @@ class Warehouse:
     """What every piece of work on a warehouse needs."""
 
     root: Path
-    spark: SparkSession
+    start: Callable[[], SparkSession]
+    """Gives the session; asked when something is to be computed for the first time."""
     catalog: CatalogWriter
     settings: Settings
     now: Callable[[], datetime]
@@ -43,7 +44,11 @@ class Warehouse:
     """Passes an alert on to whoever is to know."""
     observe: Callable[[RefreshRecord], None] = lambda _: None
     """Is shown every refresh as it starts (RUNNING) and as it ends."""
+    started: Callable[[], None] = lambda: None
+    """Called when there is a session."""
     logs: Logs = field(default_factory=Logs)
+    _session: SparkSession | None = None
+    _starting: threading.RLock = field(default_factory=threading.RLock)
     _workspaces: dict[str, tuple[tuple[str | None, ...], Workspace]] = field(default_factory=dict)
     _making: threading.Lock = field(default_factory=threading.Lock)
 
@@ -60,6 +65,21 @@ class Warehouse:
             self.sleep,
             *told,
         )
+
+    @property
+    def spark(self) -> SparkSession:
+        """The session."""
+        if self._session is None:
+            with self._starting:
+                if self._session is None:
+                    self._session = self.start()
+                    self.started()
+        return self._session
+
+    @property
+    def has_started(self) -> bool:
+        """True if there is a session."""
+        return self._session is not None
 
     def set_settings(self, settings: Settings) -> None:
         """Go by other settings from now on; refreshes that run end under the old ones."""

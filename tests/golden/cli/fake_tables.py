@@ -367,4 +367,4 @@ def fake_openers(tables: FakeTables, *, healthy: bool = True) -> Openers:
         )
         return [Check("java", True, "17.0.15"), jars]
 
-    return Openers(open=lambda path: tables, diagnose=diagnose)
+    return Openers(open=lambda path: tables, look=lambda path: tables, diagnose=diagnose)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from warehouses import warehouse
 
+import penstock
 from penstock.testing.oracle import assert_exact
 
 if TYPE_CHECKING:
@@ -138,3 +139,21 @@ def test_upkeep_lays_out_a_crowd_of_small_files(ps: StreamTables, monkeypatch: p
     assert work.lay_out() == [], "it has just been looked at"
     assert ps.versions("bag", 1)[0] == before, "no row changed"
     assert_exact(ps, "bag")
+
+
+def test_looking_starts_no_spark(ps: StreamTables, monkeypatch: pytest.MonkeyPatch) -> None:
+    ps.create_stream_table("groups", GROUPS, "1 minute")
+
+    def started(*_: object) -> None:
+        raise AssertionError("Spark was started")
+
+    monkeypatch.setattr("penstock.api.start_session", started)
+    with penstock.look(ps.path) as seen:
+        assert [row.name for row in seen.status()] == ["shop.groups"]
+        assert seen.history("shop.groups")[0].action == "FULL"
+        assert seen.versions("shop.groups")[0].sources == {"shop.src": 1}
+        assert seen.diagnose("shop.groups").name == "shop.groups"
+        assert seen.stats()[0].refresh_count == 1
+        assert seen.health().catalog
+        with pytest.raises(AssertionError, match="Spark was started"):
+            seen.start()
