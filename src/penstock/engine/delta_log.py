@@ -148,6 +148,11 @@ class Commit:
         return self.info.get("operation")
 
     @property
+    def is_mistold(self) -> bool:
+        """True if the commit's change files may lack rows: those of delta-rs's UPDATE do (1.6.6 drops new images)."""
+        return self.operation == "UPDATE" and str(self.info.get("engineInfo", "")).startswith("delta-rs")
+
+    @property
     def moves_data(self) -> bool:
         """True if the commit added, removed or rewrote rows (and did not just lay them out anew)."""
         moved = any(each.data_change for each in self.adds) or any(each.data_change for each in self.removes)
