@@ -27,7 +27,7 @@ from pyspark.sql.types import StructType
 
 from penstock.engine.allow_list import Protocol, refusal
 from penstock.engine.log_storage import LogStorage, Stamp, local_path, log_storage, modified_at
-from penstock.errors import FrontierLost, SourceMissing
+from penstock.errors import FrontierLost, SourceMissing, StorageUnreachable
 
 T = TypeVar("T")
 
@@ -146,6 +146,11 @@ class Commit:
     def operation(self) -> str | None:
         """The writer's word for what it did."""
         return self.info.get("operation")
+
+    @property
+    def is_mistold(self) -> bool:
+        """True if the commit's change files may lack rows: those of delta-rs's UPDATE do (1.6.6 drops new images)."""
+        return self.operation == "UPDATE" and str(self.info.get("engineInfo", "")).startswith("delta-rs")
 
     @property
     def moves_data(self) -> bool:
@@ -287,7 +292,12 @@ class DeltaLog:
                     raise FrontierLost(
                         source=self.root, version=version, why="its commit file is no longer in the log"
                     ) from None
-                found = self._parse_commit(version, text, stamp)
+                try:
+                    found = self._parse_commit(version, text, stamp)
+                except (ValueError, KeyError) as broken:
+                    # It may be mended, from a copy or by its writer: so it is tried again.
+                    why = f"its log entry {version:020d}.json cannot be read ({broken})"
+                    raise StorageUnreachable(name=self.root, why=why) from broken
                 self._commits.put(version, stamp, found)
             return found
 

@@ -1,7 +1,8 @@
 """How the changes of an interval `(before, after]` of one Delta table are read, decided from the log alone.
 
     Δ  =  Σ  adjacent sub-intervals, each read in exactly one way:
-          by commit   the commit's change files if it has any, else its data-changing files, added +1, removed −1
+          by commit   the commit's change files if it has any that can be trusted, else its data-changing files,
+                      added +1, removed −1
           by ends     files live at the end and not at the start +1, the reverse −1 (rewritten rows cancel)
 
 The two are never mixed within one commit: change files and file lists of the same commit tell the same change twice.
@@ -214,6 +215,8 @@ class _Step:
     own: Part
     came: dict[FileKey, DataFile]
     went: dict[FileKey, DataFile]
+    mistold: bool = False
+    """Its change files are not to be read, by nobody."""
 
 
 def _steps(start: Snapshot, commits: Iterable[Commit]) -> list[_Step]:
@@ -230,7 +233,8 @@ def _steps(start: Snapshot, commits: Iterable[Commit]) -> list[_Step]:
         for key, added in fresh.items():
             live[key] = added.file
         span = commit.version - 1, commit.version, Way.COMMITS
-        if commit.cdc:
+        mistold = bool(commit.cdc) and commit.is_mistold
+        if commit.cdc and not mistold:
             own = Part(*span, cdc=commit.cdc)
         else:
             own = Part(
@@ -238,7 +242,7 @@ def _steps(start: Snapshot, commits: Iterable[Commit]) -> list[_Step]:
                 plus=tuple(file for key, file in came.items() if fresh[key].data_change),
                 minus=tuple(file for key, file in went.items() if gone[key].data_change),
             )
-        steps.append(_Step(own, came, went))
+        steps.append(_Step(own, came, went, mistold))
     return steps
 
 
@@ -313,7 +317,7 @@ def _merge(parts: Iterable[Part]) -> tuple[Part, ...]:
 def _through_reader(steps: Sequence[_Step] | None, start: Snapshot, end: Snapshot) -> Part:
     """The whole interval through Delta's reader: by its change reader where that is cheaper and can express it."""
     both = Part(start.version, end.version, Way.SNAPSHOTS, end.files, start.files)
-    if steps is None:
+    if steps is None or any(step.mistold for step in steps):
         return both
     feed = Part(
         start.version,

@@ -175,6 +175,8 @@ WORDS: Final[tuple[tuple[str, Meaning], ...]] = (
     (r"(stopped|shut ?down) SparkContext|SparkContext (was|has been|is) (shut ?down|stopped)", Meaning.ENGINE),
     (r"ExecutorLostFailure|executor lost|Python worker exited unexpectedly|cancelled because", Meaning.ENGINE),
     (r"Answer from Java side is empty|while sending or receiving", Meaning.ENGINE),
+    # No trace, no classes: whoever was to send them is gone.
+    (r"^An error occurred while calling \S+$|does not exist in the JVM$", Meaning.ENGINE),
     (r"Connection (refused|reset)|timed out|os error 110\b|os error 111\b", Meaning.UNREACHABLE),
     (
         r"status code: (429|5\d\d)|ServiceUnavailable|SlowDown|Generic \w+ error.*(dispatch|request)",

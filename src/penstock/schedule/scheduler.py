@@ -186,8 +186,9 @@ class Scheduler:
             with self._changed:
                 task.tour.arrived[task.key] = outcome.arrival
                 dispatcher.ended(task, outcome.error, now - began, now)
-                if isinstance(outcome.error, EngineUnavailable) and self._workshop.engine_is_gone():
-                    self._broken = outcome.error
+                # Whatever the error was taken for: a JVM that dies is noticed in many places.
+                if outcome.error is not None and self._workshop.engine_is_gone():
+                    self._broken = EngineUnavailable(name="the scheduler's tables", why=outcome.error.text)
                 self._changed.notify_all()
 
     def _take(self, dispatcher: Dispatcher) -> Task | None:

@@ -11,11 +11,11 @@ from typing import Protocol
 
 from penstock.catalog.model import Action, SourceType
 from penstock.engine.session import is_alive
-from penstock.errors import SourceMissing
+from penstock.errors import PenstockError, SourceMissing
 from penstock.refresh.together import Outcome, begin, carry_out, record_skip
-from penstock.refresh.tour import Skip, Tour
+from penstock.refresh.tour import Arrival, Skip, Tour
 from penstock.refresh.warehouse import Warehouse
-from penstock.schedule.due import Picture
+from penstock.schedule.due import SCHEDULED, Picture
 
 
 class Workshop(Protocol):
@@ -77,6 +77,12 @@ class WarehouseWorkshop:
         return tour
 
     def carry_out(self, tour: Tour, key: str) -> Outcome:
+        try:
+            # Somebody may have suspended it since the tour began.
+            if self._warehouse.catalog.get_by_table_id(key).status not in SCHEDULED:
+                return Outcome(Arrival(blocked=True))
+        except PenstockError as error:
+            return Outcome(Arrival(blocked=True), error)
         outcome = carry_out(self._warehouse, tour, key, patience=timedelta(0), fused=True)
         if outcome.arrival.result is not None and outcome.arrival.result.action is Action.NO_DATA:
             self._note_quiet(tour, key)

@@ -14,7 +14,7 @@ import pytest
 
 from penstock.engine.delta_log import DeltaLog
 from penstock.engine.log_storage import LocalLog, ObjectStoreLog, local_path
-from penstock.errors import FrontierLost, SourceMissing
+from penstock.errors import FrontierLost, SourceMissing, StorageUnreachable
 
 SCHEMA = json.dumps(
     {"type": "struct", "fields": [{"name": "id", "type": "long", "nullable": True, "metadata": {}}]},
@@ -295,3 +295,15 @@ def test_other_storages_read_the_same(table: Path) -> None:
     checkpoint(table, f"{2:020d}.checkpoint.parquet", STATE)
     assert log.latest_version() == 2
     assert names(log) == {"b", "c"}
+
+
+def test_an_entry_that_cannot_be_read_is_named_and_tried_again(tmp_path: Path) -> None:
+    write(tmp_path, 0, PROTOCOL, metadata())
+    write(tmp_path, 1, add("a"))
+    log, entry = DeltaLog(str(tmp_path)), tmp_path / "_delta_log" / f"{1:020d}.json"
+    whole = entry.read_text()
+    entry.write_text(whole[:20])
+    with pytest.raises(StorageUnreachable, match=entry.name):
+        log.commit(1)
+    entry.write_text(whole)
+    assert len(log.commit(1).adds) == 1

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from deltalake import DeltaTable, write_deltalake
 from test_delta_log import PROTOCOL, SCHEMA, add, metadata, remove, write
 
 from penstock.engine.delta_log import DeltaLog
@@ -54,6 +56,23 @@ def test_change_files_are_read_instead_of_rewritten_files_never_beside_them(root
     found = classify(DeltaLog(str(root)), 1, 2)
     assert parts(found) == [("commits", "", "", "change")]
     assert not found.insert_only
+
+
+def test_change_files_of_an_update_by_delta_rs_are_not_trusted(root: Path) -> None:
+    info = {"commitInfo": {"operation": "UPDATE", "engineInfo": "delta-rs:py-1.6.6"}}
+    write(root, 2, remove("a"), add("c", BIG), cdc("change"), info)
+    assert parts(classify(DeltaLog(str(root)), 1, 2)) == [("ends", "c", "a", "")]
+
+
+def test_an_update_by_delta_rs_is_told_by_its_files(tmp_path: Path) -> None:
+    columns = pa.schema([("k", pa.int32()), ("v", pa.int32())])
+    table = DeltaTable.create(tmp_path, columns, configuration={"delta.enableChangeDataFeed": "true"})
+    for _ in range(2):
+        write_deltalake(table, pa.table({"k": [1, 1, 2], "v": [0, 2, 1]}, schema=columns), mode="append")
+    table.update(updates={"v": "CAST(5 AS INT)"}, predicate="k = 1 AND v = 2")
+    found = classify(DeltaLog(str(tmp_path)), 2, 3)
+    assert found.parts
+    assert not any(part.cdc for part in found.parts)
 
 
 def test_whole_files_are_read_where_change_files_would_be_larger(root: Path) -> None:

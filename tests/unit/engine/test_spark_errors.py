@@ -11,7 +11,7 @@ from typing import Any
 import pyspark
 import pytest
 from deltalake.exceptions import CommitFailedError, DeltaError
-from py4j.protocol import Py4JNetworkError
+from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import AnalysisException, PySparkException
 
 from penstock.engine.jars import DELTA_VERSION
@@ -136,6 +136,9 @@ def test_trouble_of_the_system_decides_wherever_it_is_in_the_chain() -> None:
         (CommitFailedError("a concurrent transaction added files"), CommitConflict),
         (MemoryError(), OutOfMemory),
         (Py4JNetworkError("Answer from Java side is empty"), EngineUnavailable),
+        (Py4JError("An error occurred while calling o2447.isDefined"), EngineUnavailable),
+        (Py4JError("org.apache.spark.sql.classic.SparkSession does not exist in the JVM"), EngineUnavailable),
+        (Py4JError("An error occurred while calling o1.x. Trace:\nMethod x([]) does not exist"), InternalError),
         (ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused"), StorageUnreachable),
         (TimeoutError("timed out"), StorageUnreachable),
         (AnalysisException(message="[X] no", errorClass="NOT_IN_PYSPARK", messageParameters={}), InternalError),
