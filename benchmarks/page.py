@@ -1,4 +1,4 @@
-"""`python -m benchmarks.page [FILE]`: the page of the documentation, with its pictures, from the newest results."""
+"""`python -m benchmarks.page [FILE]`: the page of the documentation, with its pictures, from all kept results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from benchmarks.plots.slopes import slopes
 from benchmarks.plots.speedups import speedups
 from benchmarks.plots.stages import stages
 from benchmarks.plots.svg import Drawing
-from benchmarks.results import Run, newest
+from benchmarks.results import Run, kept
 
 DOCS = Path(__file__).parent.parent / "docs"
 PAGE = "benchmarks.md"
@@ -80,7 +80,7 @@ def write(run: Run | None, docs: Path = DOCS) -> list[Path]:
 def main() -> None:
     """Write it."""
     given = sys.argv[1:]
-    run = Run.from_json(json.loads(Path(given[0]).read_text(encoding="utf-8"))) if given else newest()
+    run = Run.from_json(json.loads(Path(given[0]).read_text(encoding="utf-8"))) if given else kept()
     for path in write(run):
         print(path)
 

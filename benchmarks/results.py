@@ -81,7 +81,29 @@ def keep(run: Run, markdown: str, folder: Path = FOLDER) -> Path:
     return path
 
 
-def newest(folder: Path = FOLDER) -> Run | None:
-    """The newest kept run."""
-    found = sorted(folder.glob("bench-*.json"))
-    return Run.from_json(json.loads(found[-1].read_text(encoding="utf-8"))) if found else None
+def kept(folder: Path = FOLDER) -> Run | None:
+    """All kept runs as one: every cell from the newest run that has it, so that each ratio is of one run."""
+    runs = [Run.from_json(json.loads(path.read_text(encoding="utf-8"))) for path in sorted(folder.glob("bench-*.json"))]
+    return joined(runs) if runs else None
+
+
+def joined(runs: Sequence[Run]) -> Run:
+    """Runs in the order of time as one run."""
+    cells: dict[tuple[object, ...], Cell] = {}
+    for run in runs:
+        for cell in run.cells:
+            cells[cell.workload, cell.part, cell.size, cell.changed, cell.spread] = cell
+    measured = {(f"{cell.workload} {cell.size}, {cell.share}", f": {cell.part}") for cell in cells.values()}
+    return replace(
+        runs[-1],
+        seconds=sum(run.seconds for run in runs),
+        cells=list(cells.values()),
+        skipped=[
+            label
+            for run in runs
+            for label in run.skipped
+            if not any(label.startswith(start) and label.endswith(end) for start, end in measured)
+        ],
+        failed=[each for run in runs for each in run.failed],
+        memory=next((run.memory for run in reversed(runs) if run.memory), {}),
+    )

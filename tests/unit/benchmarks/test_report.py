@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from benchmarks import page, report
 from benchmarks.cell import Cell
-from benchmarks.results import Run, keep, newest
+from benchmarks.results import Run, joined, keep, kept
 
 MACHINE = {
     "cpus": 2,
@@ -53,14 +53,14 @@ def test_a_run_is_kept_and_read_again(tmp_path: Path) -> None:
     run = _run(_cells())
     path = keep(run, report.markdown(run), tmp_path)
     assert path.name == "bench-20261116-123000.md"
-    kept = newest(tmp_path)
-    assert kept is not None
-    assert kept.to_json() == run.to_json()
+    found = kept(tmp_path)
+    assert found is not None
+    assert found.to_json() == run.to_json()
 
 
 def test_a_smoke_run_is_never_the_newest_result(tmp_path: Path) -> None:
     assert keep(_run([], 0.01), "", tmp_path).name.startswith("smoke-")
-    assert newest(tmp_path) is None
+    assert kept(tmp_path) is None
 
 
 def test_wrong_rows_and_failures_are_not_exact() -> None:
@@ -114,3 +114,16 @@ def test_everything_drawn_lies_within_the_picture(name: str) -> None:
 
 def test_json_is_plain() -> None:
     assert json.loads(json.dumps(_run(_cells()).to_json()))["verdicts"][0]["reached"] is None
+
+
+def test_runs_are_joined_cell_by_cell() -> None:
+    def cell(part: str, seconds: float) -> Cell:
+        return Cell("matrix", part, "1M", 100, 1, "scattered", {"refresh": [seconds]}, True)
+
+    labels = ["matrix 1M, 1%: join", "matrix 1M, 1%: filter"]
+    first = Run(datetime(2026, 1, 1, tzinfo=UTC), 1, 10, MACHINE, [cell("scan", 1.0), cell("sum", 2.0)], labels)
+    second = Run(datetime(2026, 1, 2, tzinfo=UTC), 1, 5, MACHINE, [cell("scan", 3.0), cell("join", 4.0)])
+    both = joined([first, second])
+    assert {each.part: each.median("refresh") for each in both.cells} == {"scan": 3.0, "sum": 2.0, "join": 4.0}
+    assert both.skipped == ["matrix 1M, 1%: filter"]
+    assert both.at == second.at
