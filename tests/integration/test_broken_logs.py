@@ -32,21 +32,13 @@ def _resume_stopped(shop: Scheduled) -> None:
 
 def test_a_broken_entry_of_a_source(nursery: Nursery, tmp_path: Path) -> None:
     with scheduled(nursery, tmp_path / "warehouse", "broken_source") as shop:
-        worker = shop.scheduler(max_consecutive_errors=1000)
-        shop.await_level()
-        DeltaTable(shop.bases["orders"]).delete("id = 3")
-        entry = _newest_entry(shop.bases["orders"])
-        whole = entry.read_text()
-        shop.await_level()
-        worker.ask("stop")
-        worker.end()
         # Written again, half: so it is when a disk or a copy went wrong.
         DeltaTable(shop.bases["orders"]).delete("id = 4")
         entry = _newest_entry(shop.bases["orders"])
         whole = entry.read_text()
         entry.write_text(whole[: len(whole) // 2])
         worker = shop.scheduler(max_consecutive_errors=1000)
-        until(lambda: entry.name.removesuffix(".json").lstrip("0") in _errors(shop, "totals"), "the error names it")
+        until(lambda: entry.name in _errors(shop, "totals"), "the error names it")
         DeltaTable(shop.bases["events"]).delete("k = 1")
         newest = DeltaTable(shop.bases["events"]).version()
         until(lambda: _shows(shop, "pairs", newest), "another table goes on")

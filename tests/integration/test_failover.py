@@ -70,7 +70,7 @@ def test_another_takes_over_from_a_leader_that_was_killed(
     shop.assert_well()
 
 
-@pytest.mark.parametrize("step", ["computed", "before the write"])
+@pytest.mark.parametrize("step", ["computed", pytest.param("before the write", marks=pytest.mark.slow)])
 def test_a_leader_that_sleeps_through_the_takeover_does_no_harm(shop: Scheduled, step: str) -> None:
     leader, other = _pair(shop, ("alpha", "beta"))
     owner = leader.ask("owner")
