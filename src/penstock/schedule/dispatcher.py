@@ -57,6 +57,8 @@ class Dispatcher:
     def __init__(self, workers: int, backoff: Backoff) -> None:
         self.workers = workers
         self.backoff = backoff
+        self.paused = False
+        """True while nothing may be started, not even what is left of a tour."""
         self.quiet: set[str] = set()
         """Tables to which nothing had happened when they were last looked at."""
         self._tours: list[Tour] = []
@@ -119,7 +121,7 @@ class Dispatcher:
     def next(self) -> Task | None:
         """The task to start now, if there is one and a worker may take it."""
         free = self.workers - len(self._running)
-        if free < 1:
+        if free < 1 or self.paused:
             return None
         at_work = {(id(task.tour), task.key) for task in self._running}
         ready = [Task(tour, key) for tour in self._tours for key in tour.ready() if (id(tour), key) not in at_work]

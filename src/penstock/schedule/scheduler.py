@@ -138,6 +138,8 @@ class Scheduler:
         """Look once and begin what is due; returns how long nothing can become due."""
         settings, now = self._settings(), self._clock.now()
         picture = self._workshop.picture()
+        with self._changed:
+            self._dispatcher.paused = picture is None
         if picture is not None:
             self._begin(picture)
         self._check()

@@ -238,6 +238,17 @@ def test_a_woken_table_is_wanted_before_its_stamp() -> None:
     assert stage.plan(NOW + SECOND, woken=("a",)) == {"a"}
 
 
+def test_while_paused_what_is_left_of_a_tour_waits() -> None:
+    stage = Stage({"a": "t", "b": "a"})
+    stage.begin()
+    [running] = stage.start_all()
+    stage.dispatcher.paused = True
+    stage.end(running)
+    assert stage.start_all() == []
+    stage.dispatcher.paused = False
+    assert keys(stage.start_all()) == ["b"]
+
+
 def test_after_stop_nothing_is_started() -> None:
     stage = Stage({"a": "t", "b": "a"})
     stage.begin()
