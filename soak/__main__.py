@@ -73,6 +73,7 @@ def _soak(ps: penstock.StreamTables, tables: Path, seconds: float, seed: int, ou
                     memory_at += MEMORY_EVERY
                 screen.show(at, samples)
             time.sleep(1.0)
+        samples.memory.append((seconds, _memory(ps)))
         left = running.stop()
         if left:
             raise RuntimeError(f"did not end in time: {left}")

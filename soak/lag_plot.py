@@ -39,12 +39,14 @@ def lag_plot(samples: Samples) -> Drawing:
         )
         drawing.text(WIDTH - RIGHT + 10, bottom - 8, f"{line.within:.1%} of {line.target:g} s", size=12)
     bottom = TOP + STRIP * (len(lines) + 2)
+    entries: list[tuple[str, str]] = []
     most = max((used for _, kinds in samples.memory for used in kinds.values()), default=1)
     for place, kind in enumerate(samples.memory[0][1] if samples.memory else ()):
         colour = COLOURS[place]
         points = [(across(at), bottom - kinds[kind] / most * STRIP * 1.6) for at, kinds in samples.memory]
         drawing.path(points, colour, 1.8)
-        drawing.text(WIDTH - RIGHT + 10, points[-1][1] + 4, f"{kind} {samples.memory[-1][1][kind]:,} MB", size=11)
+        entries.append((f"{kind} {samples.memory[-1][1][kind]:,} MB", colour))
+    drawing.legend(WIDTH - RIGHT + 10, bottom - 36, entries, gap=18)
     drawing.text(LEFT - 10, bottom - 12, "memory", "end", 12)
     drawing.line(LEFT, bottom, WIDTH - RIGHT, bottom)
     for tenth in range(11):
