@@ -21,7 +21,7 @@ from penstock.engine.rows_as_view import rows_as_views
 from penstock.engine.session import check_session, start_session
 from penstock.engine.storage import Storage
 from penstock.engine.threads import spark_threads
-from penstock.errors import QueryInvalid, StreamTableNotFound, TableExists, WarehouseUnusable
+from penstock.errors import QueryInvalid, StreamTableNotFound, TableBusy, TableExists, WarehouseUnusable
 from penstock.graph.lag import format_lag, parse_target_lag
 from penstock.lang import (
     AlterStreamTable,
@@ -358,6 +358,9 @@ class StreamTables:
         if initialize:
             try:
                 refreshed = self.refresh(name, progress)
+            except TableBusy:
+                # A scheduler has seen it and is filling it.
+                refreshed = None
             except Exception:
                 drop(warehouse, meta, cascade=False)
                 raise
@@ -443,7 +446,6 @@ class StreamTables:
     def scheduler(self) -> Scheduler:
         """The scheduler that `run` runs, for whoever has a thread for it already."""
         warehouse = self._warehouse
-        stamps = [meta.data_timestamp for meta in warehouse.catalog.get_all() if meta.data_timestamp is not None]
         threads = spark_threads(warehouse.spark)
         upkeep = Upkeep(warehouse, threads)
 
@@ -451,9 +453,13 @@ class StreamTables:
             self._monitor.check()
             upkeep.check()
 
-        clock = SteadyClock(SystemClock(), max(stamps, default=None))
         return Scheduler(
-            WarehouseWorkshop(warehouse), warehouse.catalog, lambda: warehouse.settings, clock, threads, check
+            WarehouseWorkshop(warehouse),
+            warehouse.catalog,
+            lambda: warehouse.settings,
+            SteadyClock(SystemClock()),
+            threads,
+            check,
         )
 
     def pause(self) -> None:

@@ -73,6 +73,19 @@ def test_a_clock_that_is_set_back_stops_nobody(seed: int) -> None:
     assert not {key: worst for key, worst in world.worst.items() if worst > lags[key]}
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_a_consumer_of_upstreams_that_are_busy_in_turns_gets_its_turn(seed: int) -> None:
+    world = World(seed, Traits(tables=3, bases=2, commits_per_second=1.0))
+    world.reads = {"st00": ["base0"], "st01": ["base1"], "st02": ["st00", "st01"]}
+    for key, (lag, takes) in {"st00": (60, 31.0), "st01": (60, 43.0), "st02": (300, 5.0)}.items():
+        world.tables[key] = replace(world.tables[key], target_lag=timedelta(seconds=lag))
+        world.usual[key] = takes
+    world.run(1200)
+    world.worst.clear()
+    world.run(3600)
+    assert world.worst["st02"] < timedelta(minutes=10)
+
+
 def test_a_quiet_table_answers_the_first_commit_at_once() -> None:
     world = World(3, Traits(tables=1, bases=1, longest=0.1, commits_per_second=0))
     world.tables["st00"] = replace(world.tables["st00"], target_lag=timedelta(minutes=5))

@@ -11,7 +11,6 @@ import os
 import signal
 import sys
 import threading
-import time
 from types import FrameType
 from typing import Annotated, Any, NoReturn
 
@@ -50,30 +49,38 @@ def run(
     with opened(ctx, warehouse, as_json=False) as desk:
         log_to(desk.tables.settings.log_format)
         scheduler = desk.tables.scheduler()
-        _obey_signals(desk.tables, scheduler)
+        stopped = _obey_signals(desk.tables, scheduler)
         desk.print(f"keeping {desk.tables.path} fresh; stop with Ctrl-C or SIGTERM")
         if place is not None:
             desk.print(f"metrics and health at {_serve(desk.tables, *place)}")
         try:
             left = scheduler.run()
         except EngineUnavailable as gone:
-            _start_anew(gone)
+            _start_anew(gone, stopped)
         if left:
             desk.print(f"stopped; these refreshes were cut off and will be done again: {', '.join(left)}")
             raise typer.Exit(1)
         desk.print("stopped; nothing was left unfinished")
 
 
-def _start_anew(gone: EngineUnavailable) -> NoReturn:
+def _start_anew(gone: EngineUnavailable, stopped: threading.Event) -> NoReturn:
     typer.echo(f"{gone}\nstarting anew in {PAUSE:.0f} s", err=True)
-    time.sleep(PAUSE)
+    if stopped.wait(PAUSE):
+        raise typer.Exit
     os.execv(sys.executable, [sys.executable, "-m", "penstock.cli.main", *sys.argv[1:]])
 
 
-def _obey_signals(tables: Any, scheduler: Any) -> None:
+def _obey_signals(tables: Any, scheduler: Any) -> threading.Event:
+    """Set when the process was told to stop."""
+    stopped = threading.Event()
+
+    def end() -> None:
+        stopped.set()
+        scheduler.stop()
+
     def stop(number: int, frame: FrameType | None) -> None:
         # In a thread: the signal may have come while this one held the very lock that `stop` needs.
-        threading.Thread(target=scheduler.stop).start()
+        threading.Thread(target=end).start()
 
     def reload(number: int, frame: FrameType | None) -> None:
         try:
@@ -84,6 +91,7 @@ def _obey_signals(tables: Any, scheduler: Any) -> None:
     signal.signal(signal.SIGTERM, stop)
     signal.signal(signal.SIGINT, stop)
     signal.signal(signal.SIGHUP, reload)
+    return stopped
 
 
 def _serve(tables: Any, host: str, port: int) -> str:

@@ -36,9 +36,14 @@ class Handles:
             return None
         try:
             handle.update_incremental()
+            return handle if str(handle.metadata().id) == log.snapshot().table_id else None
         except (DeltaError, OSError):
             return None
-        return handle if str(handle.metadata().id) == log.snapshot().table_id else None
+        except BaseException as error:
+            # A panic in Rust is no Exception, and no reason not to open the table anew.
+            if type(error).__name__ != "PanicException":
+                raise
+            return None
 
     def give(self, log: DeltaLog, handle: DeltaTable) -> None:
         """Put a handle back that nobody uses any more."""

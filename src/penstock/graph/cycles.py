@@ -20,6 +20,11 @@ def check_no_cycle(graph: StreamGraph) -> None:
             raise CycleInGraph(path=" → ".join(graph.nodes[key].name for key in path))
 
 
+def in_circles(graph: StreamGraph) -> list[str]:
+    """The names of the stream tables that can be reached from themselves."""
+    return [node.name for node in graph.stream_tables() if node.key in graph.downstream(node.key)]
+
+
 def check_proposal(graph: StreamGraph, node: Node, sources: Iterable[Node]) -> StreamGraph:
     """The graph as it would be if `node` read `sources`; `CycleInGraph` if that closes a circle through it."""
     proposed = graph.with_stream_table(node, tuple(sources))

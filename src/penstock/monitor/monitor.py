@@ -99,7 +99,8 @@ class Monitor:
     def check(self) -> None:
         """Look every few seconds, on a thread of its own, however often this is called."""
         now, before = self._now(), self._checked_at
-        if before is not None and now - before < EVERY:
+        # A clock that was set back must not silence it.
+        if before is not None and timedelta(0) <= now - before < EVERY:
             return
         self._checked_at = now
         # After a while without a look another process may have led, and told; the catalog knows.

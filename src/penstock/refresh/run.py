@@ -396,6 +396,9 @@ class Refresher:
         committed_version = None
         if computed.change is not None:
             tell("commit", 2)
+            if redefined is not None:
+                # Others may have been redefined while this was computed.
+                check_graph(self._catalog, meta.name, meta, plan.bound)
             held.check()
             record = self._commit_record(attempt, computed.decision, situation, pin, redefined or definition, computed)
             if redefined is not None:
@@ -482,10 +485,10 @@ class Refresher:
         version: int | None = None,
     ) -> RefreshResult:
         shown = version if version is not None else pin.record_version
-        record = pin.record
         # A rebuild that its worker did not live to tell of: the frontier need not have gone forward.
-        unheard = record is not None and attempt.meta.frontier_version != pin.record_version
-        rebuilt = unheard and record is not None and record.action == Action.REINITIALIZE
+        told = attempt.meta.frontier
+        unheard = pin.record is not None and attempt.meta.frontier_version != pin.record_version
+        rebuilt = unheard and told is not None and not told <= situation.after
         mode = (
             RefreshMode.INCREMENTAL
             if plan.incremental and attempt.meta.refresh_mode is not RefreshMode.FULL

@@ -88,16 +88,22 @@ def survey(
     return Situation(
         definition=definition,
         before=before,
-        after=Frontier(versions, pins.data_timestamp, _bases(versions, before, pins)),
+        after=Frontier(versions, _later(pins.data_timestamp, before), _bases(versions, before, pins)),
         paths=definition.sources,
         change_sets=change_sets,
         rebuild=next((reason for reason in reasons if reason is not None), None),
     )
 
 
+def _later(stamp: datetime, before: Frontier | None) -> datetime:
+    """A data timestamp never moves back: another worker may have been here while this refresh waited."""
+    shown = before.data_timestamp if before is not None else None
+    return stamp if shown is None else max(stamp, shown)
+
+
 def _bases(versions: Mapping[str, SourceVersion], before: Frontier | None, pins: Pins) -> Mapping[str, int] | None:
     """What the upstreams show at these versions; nothing is said where another worker was ahead of the pins."""
-    if all(held.version == pins.versions.get(source, held.version) for source, held in versions.items()):
+    if all(held.version == pins.versions.get(source) for source, held in versions.items()):
         return pins.bases
     return before.bases if before is not None and before.same_versions(Frontier(versions)) else None
 

@@ -85,7 +85,7 @@ def scene_of(
         if dependency.source_type is SourceType.TABLE and path and source not in versions:
             try:
                 versions[source] = logs.at(path).latest_version()
-            except SourceMissing:
+            except (SourceMissing, OSError):
                 continue
     return Scene(tables, graph, tuple(node.key for node in order_refreshes(graph, tables)), versions)
 
@@ -120,7 +120,7 @@ def begin(
             tour.looked.add(key)
         elif quiet is not None:
             found[key] = quiet
-            there[key] = tour.arrival(quiet.situation.after, quiet.version)
+            there[key] = tour.arrival(key, quiet.situation.after, quiet.version)
     # A table that somebody else is working on right now is left to a refresh of its own. Its quiet consumers are
     # right all the same: they read the version that was looked at here, and that one shows the pins.
     settled = refresher.settle(list(found.values()))
@@ -166,7 +166,7 @@ def carry_out(
             keep_vectors(warehouse, meta)
     except PenstockError as error:
         return Outcome(Arrival(blocked=True), error)
-    return Outcome(tour.arrival(result.frontier or Frontier({}), result.version, result))
+    return Outcome(tour.arrival(key, result.frontier or Frontier({}), result.version, result))
 
 
 def record_skip(catalog: CatalogWriter, meta: StreamTableMeta, skip: Skip, stamp: datetime) -> RefreshResult:

@@ -100,7 +100,8 @@ class Tour:
 
     def move(self, key: str) -> Move:
         """What to do with a table whose upstreams have all arrived."""
-        held_up = [each for each in self.scene.upstreams(key) if self.arrived[each].blocked]
+        # One further up may be on its way still: its quiet consumers were settled at the version that was looked at.
+        held_up = [each for each in self.scene.upstreams(key) if each in self.arrived and self.arrived[each].blocked]
         if held_up:
             names = sorted(str(self.scene.tables[each].name) for each in held_up)
             return Skip("UPSTREAM_BLOCKED", f"waiting for {', '.join(names)}")
@@ -134,9 +135,13 @@ class Tour:
         shown = {each: at for each in upstreams if (at := arrived[each].version) is not None}
         return Pins({**self.scene.versions, **bases, **shown}, self.stamp, bases if upstreams else None)
 
-    def arrival(self, frontier: Frontier, version: int | None, result: RefreshResult | None = None) -> Arrival:
+    def arrival(
+        self, key: str, frontier: Frontier, version: int | None, result: RefreshResult | None = None
+    ) -> Arrival:
         """A table that shows this frontier at this version of its storage."""
-        return Arrival(result, version=version, bases=frontier.base_versions(self.scene.tables))
+        # Altered since the tour began: what is behind its sources is not known here.
+        known = frontier.sources.keys() <= self.scene.graph.sources[key] or self.definition_for(key) is not None
+        return Arrival(result, version=version, bases=frontier.base_versions(self.scene.tables) if known else None)
 
     def _direct(self, key: str) -> list[str]:
         return [each for each in self.scene.graph.sources[key] if each in self.scene.tables]

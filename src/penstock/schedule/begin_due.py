@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Any
 
-from penstock.errors import PenstockError
 from penstock.schedule.clock import Clock
 from penstock.schedule.dispatcher import Dispatcher
 from penstock.schedule.due import Picture
@@ -30,13 +29,13 @@ def begin_due(
     now = clock.now()
     with alone:
         plan = dispatcher.plan(picture, now, woken)
-    for key, skip in plan.skips.items():
-        workshop.skip(key, skip, now)
-    if not plan.wanted:
-        return
     try:
+        for key, skip in plan.skips.items():
+            workshop.skip(key, skip, now)
+        if not plan.wanted:
+            return
         tour = workshop.begin(plan.wanted, now, plan.resting)
-    except PenstockError:
+    except Exception:
         with alone:
             dispatcher.not_begun(plan.wanted, clock.now())
         raise

@@ -17,7 +17,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from penstock.catalog.model import Action
-from penstock.errors import PenstockError
+from penstock.errors import PenstockError, TableBusy
 from penstock.refresh.tour import Skip, Tour
 from penstock.schedule.backoff import Backoff
 from penstock.schedule.due import SCHEDULED, Picture
@@ -49,6 +49,8 @@ class Plan:
 class _Rest:
     failures: int
     until: datetime
+    told: bool = False
+    """Whoever was blocked by it has been freed."""
 
 
 class Dispatcher:
@@ -78,6 +80,8 @@ class Dispatcher:
         """What to begin now. The caller begins it with `begun`."""
         self._look_at(picture)
         woken, claimed = frozenset(woken), self.claimed()
+        self._free_consumers_of_the_rested(picture, now)
+        back = self._held_back(picture, claimed, now)
         wanted: set[str] = set()
         skips: dict[str, Skip] = {}
         for meta in picture.scheduled():
@@ -91,8 +95,10 @@ class Dispatcher:
             elif not (
                 self._is_resting(key, now)
                 or (stamp is not None and key not in woken and self._tried.get(key) == stamp and key not in self._rests)
-                or (key in self._blocked and self._is_stopped(picture, key))
+                or (key in self._blocked and self._is_held_up(picture, key, now))
                 or picture.graph.upstream(key) & claimed
+                or key in back
+                or picture.graph.upstream(key) & back
             ):
                 wanted.add(key)
                 if stamp is not None:
@@ -129,7 +135,11 @@ class Dispatcher:
             ready = [task for task in ready if not self.is_heavy(task.key)]
         if not ready:
             return None
-        chosen = min(ready, key=lambda task: (self._deadline(task), task.tour.scene.tables[task.key].name))
+        left = {id(tour): frozenset(tour.left()) for tour in self._tours}
+        chosen = min(
+            ready,
+            key=lambda task: (self._deadline(task, left[id(task.tour)]), task.tour.scene.tables[task.key].name),
+        )
         self._running.append(chosen)
         return chosen
 
@@ -140,11 +150,13 @@ class Dispatcher:
             self._tours.remove(task.tour)
         arrival = task.tour.arrived[task.key]
         if error is not None:
-            self._failed(task.key, now)
+            self._failed(task.key, now, counts=not isinstance(error, TableBusy))
         elif not arrival.blocked:
             result = arrival.result
             self._arrived(task.key, quiet=result is not None and result.action is Action.NO_DATA)
             self._took[task.key] = took
+        elif arrival.result is not None and arrival.result.reason_code == "INCONSISTENT_PINS":
+            self._tried.pop(task.key, None)
         else:
             self._blocked.add(task.key)
 
@@ -190,10 +202,33 @@ class Dispatcher:
         rest = self._rests.get(key)
         return rest is not None and now < rest.until
 
-    def _is_stopped(self, picture: Picture, key: str) -> bool:
-        """True if something upstream waits for a person."""
-        upstream = (picture.tables.get(each) for each in picture.graph.upstream(key))
-        return any(meta is not None and meta.status not in SCHEDULED for meta in upstream)
+    def _is_held_up(self, picture: Picture, key: str, now: datetime) -> bool:
+        """True if something upstream waits for a person, or for its time to try again."""
+        upstream = [each for each in picture.graph.upstream(key) if each in picture.tables]
+        return any(picture.tables[each].status not in SCHEDULED or self._is_resting(each, now) for each in upstream)
+
+    def _held_back(self, picture: Picture, claimed: set[str], now: datetime) -> set[str]:
+        """What is upstream of tables that are late and only wait for upstreams under way.
+
+        Upstreams that are busy in turns would otherwise never leave such a table a moment to set out.
+        """
+        back: set[str] = set()
+        for meta in picture.scheduled():
+            key, shown = meta.table_id, meta.data_timestamp
+            if key in claimed or (shown is not None and now - shown <= picture.lags[key]):
+                continue
+            upstream = picture.graph.upstream(key)
+            if upstream & claimed and not self._is_resting(key, now):
+                back |= upstream
+        return back
+
+    def _free_consumers_of_the_rested(self, picture: Picture, now: datetime) -> None:
+        """A rest that is over frees whoever was blocked by it, once."""
+        for key, rest in self._rests.items():
+            if not rest.told and now >= rest.until and key in picture.graph.nodes:
+                rest.told = True
+                for consumer in picture.graph.downstream(key):
+                    self._tried.pop(consumer, None)
 
     def _arrived(self, key: str, quiet: bool) -> None:
         self._rests.pop(key, None)
@@ -206,15 +241,17 @@ class Dispatcher:
             for consumer in self._picture.graph.downstream(key):
                 self._tried.pop(consumer, None)
 
-    def _failed(self, key: str, now: datetime) -> None:
-        failures = self._rests[key].failures + 1 if key in self._rests else 1
-        self._rests[key] = _Rest(failures, now + self.backoff.wait(failures))
+    def _failed(self, key: str, now: datetime, counts: bool = True) -> None:
+        """It rests a while: longer each time, unless somebody else was only busy with it."""
+        before = self._rests[key].failures if key in self._rests else 0
+        failures = before + 1
+        self._rests[key] = _Rest(failures if counts else before, now + self.backoff.wait(failures if counts else 1))
         self.quiet.discard(key)
 
-    def _deadline(self, task: Task) -> datetime:
+    def _deadline(self, task: Task, left: frozenset[str]) -> datetime:
         """When the first of the table and of those that wait for it breaks its promise."""
         tour = task.tour
-        waiting = tour.scene.graph.downstream(task.key).intersection(tour.left())
+        waiting = tour.scene.graph.downstream(task.key) & left
         return min(self._promised(tour, key) for key in {task.key, *waiting})
 
     def _promised(self, tour: Tour, key: str) -> datetime:

@@ -6,15 +6,19 @@ being noticed broken. Suspended and failed tables wait for a person.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from penstock.catalog.model import Status, StreamTableMeta
 from penstock.catalog.reader import CatalogReader
+from penstock.graph.cycles import in_circles
 from penstock.graph.dag import StreamGraph
 from penstock.graph.lag import resolve_lags
 from penstock.schedule.grid import due_stamp
+
+_log = logging.getLogger("penstock.scheduler")
 
 SCHEDULED = frozenset({Status.ACTIVE, Status.INITIALIZING})
 
@@ -32,10 +36,21 @@ class Picture:
     @classmethod
     def of(cls, catalog: CatalogReader, minimum: timedelta) -> Picture:
         """The picture that the catalog gives now."""
-        version, tables = catalog.dag_version(), catalog.get_all()
-        graph = StreamGraph.build(tables, catalog.all_dependencies())
+        version, tables, dependencies = catalog.dag_version(), catalog.get_all(), catalog.all_dependencies()
+        graph = StreamGraph.build(tables, dependencies)
+        # Two definitions that changed at the same moment can close a circle: that must not stop everybody else.
+        circle = in_circles(graph)
+        if circle:
+            _log.error("these stream tables read each other in a circle, and are left alone: %s", circle)
+            tables = [meta for meta in tables if str(meta.name) not in circle]
+            graph = StreamGraph.build(tables, dependencies)
         lags = {key: held.lag for key, held in resolve_lags(graph, minimum).items()}
         return cls({meta.table_id: meta for meta in tables}, graph, lags, version)
+
+    @property
+    def newest(self) -> datetime | None:
+        """The newest data timestamp that any table shows."""
+        return max((meta.data_timestamp for meta in self.tables.values() if meta.data_timestamp), default=None)
 
     def scheduled(self) -> Iterable[StreamTableMeta]:
         """The tables that a scheduler works on, by name."""

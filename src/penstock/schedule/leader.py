@@ -60,7 +60,11 @@ class Leadership:
         self._ended.set()
         self._thread.join()
         if not self.lost.is_set():
-            self._catalog.release_lease(self._lease)
+            try:
+                self._catalog.release_lease(self._lease)
+            except PenstockError as error:
+                # It runs out by itself.
+                _log.warning("cannot free the scheduler's lease: %s", error.text, extra={"event": "lease"})
 
     def _keep(self) -> None:
         while not self._ended.wait(TERM.total_seconds() / 3):
@@ -88,6 +92,8 @@ class Candidate:
     rival: str | None = None
     """Who leads instead."""
     _seen: tuple[Lease, float] | None = None
+    _before: str | None = None
+    """Who led before, until everything that it held is free."""
 
     def stand(self) -> Leadership | None:
         """Lead, or None while another does; to be asked every second or so."""
@@ -104,8 +110,19 @@ class Candidate:
             self.rival = held.holder if held is not None else None
             return None
         if held is not None and held.holder != lease.holder:
-            freed = catalog.release_all(held.holder)
-            _log.warning("took over from %s, freed %d stream tables", held.holder, freed, extra={"event": "took_over"})
-        catalog.close_orphans(now=catalog.now())
+            self._before = held.holder
+        try:
+            self._take_over()
+        except BaseException:
+            # Given back, or nobody could lead until it has run out.
+            catalog.release_lease(lease)
+            raise
         self.rival = None
         return Leadership(catalog, lease, self.stopwatch)
+
+    def _take_over(self) -> None:
+        if self._before is not None:
+            freed = self.catalog.release_all(self._before)
+            _log.warning("took over from %s, freed %d stream tables", self._before, freed, extra={"event": "took_over"})
+            self._before = None
+        self.catalog.close_orphans(now=self.catalog.now())

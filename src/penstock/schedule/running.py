@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from types import TracebackType
 
 from penstock.schedule.scheduler import Scheduler
+
+_log = logging.getLogger("penstock.scheduler")
 
 
 class Running:
@@ -59,4 +62,5 @@ class Running:
         try:
             self._left = self._scheduler.run()
         except BaseException as error:
+            _log.error("the scheduler has ended: %s", error, extra={"event": "ended"})
             self._error = error

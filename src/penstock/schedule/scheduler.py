@@ -23,11 +23,11 @@ from penstock.refresh.together import Outcome
 from penstock.refresh.tour import Arrival
 from penstock.schedule.backoff import Backoff
 from penstock.schedule.begin_due import begin_due
-from penstock.schedule.clock import Clock
 from penstock.schedule.dispatcher import Dispatcher, Task
 from penstock.schedule.due import Picture
 from penstock.schedule.grid import next_stamp
 from penstock.schedule.leader import Candidate, Leadership
+from penstock.schedule.steady_clock import SteadyClock
 from penstock.schedule.workshop import Workshop
 from penstock.settings import Settings
 
@@ -45,7 +45,7 @@ class Scheduler:
         workshop: Workshop,
         catalog: CatalogWriter,
         settings: Callable[[], Settings],
-        clock: Clock,
+        clock: SteadyClock,
         hire: Hire = plain_thread,
         check: Callable[[], None] = lambda: None,
     ) -> None:
@@ -59,7 +59,7 @@ class Scheduler:
         self._changed = threading.Condition()
         self._dispatcher = Dispatcher(settings().max_concurrent_refreshes, Backoff.of(settings()))
         self._leads = threading.Event()
-        self._threads: list[threading.Thread] = []
+        self._threads: dict[int, threading.Thread] = {}
         self._broken: EngineUnavailable | None = None
 
     # -- from outside
@@ -108,7 +108,7 @@ class Scheduler:
     def _lead(self, leadership: Leadership) -> list[str]:
         settings = self._settings()
         self._dispatcher = Dispatcher(settings.max_concurrent_refreshes, Backoff.of(settings))
-        self._threads = []
+        self._threads = {}
         self._leads.set()
         _log.info("leading with token %d", leadership.token, extra={"event": "leading"})
         try:
@@ -116,9 +116,12 @@ class Scheduler:
                 self._guarded_step(leadership)
         finally:
             self._leads.clear()
-            left = self._drain()
-            leadership.end()
-        if self._broken is not None:
+            try:
+                left = self._drain()
+            finally:
+                leadership.end()
+        # Whoever stops a whole group of processes has stopped Spark too: that is no reason to start anew.
+        if self._broken is not None and not self._stopping.is_set():
             raise self._broken
         if not self._stopping.is_set():
             _log.warning("lost the leadership; standing by", extra={"event": "lost_leadership"})
@@ -129,6 +132,7 @@ class Scheduler:
             wait = self._step()
         except Exception as error:
             self._say_crashed(error)
+            self._note_if_gone(error)
             wait = CRASH_PAUSE
         until = time.monotonic() + wait
         while (left := until - time.monotonic()) > 0 and not (self._stopping.is_set() or leadership.is_over):
@@ -138,6 +142,9 @@ class Scheduler:
         """Look once and begin what is due; returns how long nothing can become due."""
         settings, now = self._settings(), self._clock.now()
         picture = self._workshop.picture()
+        if picture is not None:
+            # Whoever led before may have had a clock that was ahead of this one.
+            self._clock.not_before(picture.newest)
         with self._changed:
             self._dispatcher.paused = picture is None
         if picture is not None:
@@ -157,17 +164,23 @@ class Scheduler:
         with self._changed:
             self._changed.notify_all()
             busy = not self._dispatcher.is_idle
-        while busy and len(self._threads) < settings.max_concurrent_refreshes:
-            thread = self._hire(self._labour, len(self._threads) + 1)
-            self._threads.append(thread)
-            thread.start()
+        if busy:
+            self._hire_workers(settings.max_concurrent_refreshes)
+
+    def _hire_workers(self, wanted: int) -> None:
+        self._threads = {number: thread for number, thread in self._threads.items() if thread.is_alive()}
+        for number in range(1, wanted + 1):
+            if number not in self._threads:
+                thread = self._hire(self._labour, number)
+                thread.start()
+                self._threads[number] = thread
 
     def _drain(self) -> list[str]:
         with self._changed:
             self._dispatcher.stop()
             self._changed.notify_all()
         deadline = time.monotonic() + self._settings().drain_seconds
-        for thread in self._threads:
+        for thread in self._threads.values():
             thread.join(max(0.0, deadline - time.monotonic()))
         return self.at_work()
 
@@ -180,18 +193,22 @@ class Scheduler:
             began = self._clock.now()
             try:
                 outcome = self._workshop.carry_out(task.tour, task.key)
-            except Exception as error:
-                # Not of the refresh, which says its errors: of what stands around it.
+            except BaseException as error:
+                # Not of the refresh, which says its errors: of what stands around it. A panic in Rust is no Exception.
                 outcome = Outcome(Arrival(blocked=True), InternalError(why=f"{type(error).__name__}: {error}"))
                 self._say_crashed(error)
+            if outcome.error is not None:
+                # Whatever the error was taken for: a JVM that dies is noticed in many places.
+                self._note_if_gone(outcome.error)
             now = self._clock.now()
             with self._changed:
                 task.tour.arrived[task.key] = outcome.arrival
                 dispatcher.ended(task, outcome.error, now - began, now)
-                # Whatever the error was taken for: a JVM that dies is noticed in many places.
-                if outcome.error is not None and self._workshop.engine_is_gone():
-                    self._broken = EngineUnavailable(name="the scheduler's tables", why=outcome.error.text)
                 self._changed.notify_all()
+
+    def _note_if_gone(self, error: Exception) -> None:
+        if self._workshop.engine_is_gone():
+            self._broken = EngineUnavailable(name="the scheduler's tables", why=str(error))
 
     def _take(self, dispatcher: Dispatcher) -> Task | None:
         with self._changed:
@@ -203,5 +220,5 @@ class Scheduler:
                     return task
                 self._changed.wait()
 
-    def _say_crashed(self, error: Exception) -> None:
+    def _say_crashed(self, error: BaseException) -> None:
         _log.error("the scheduler goes on after an error: %s", error, exc_info=error, extra={"event": "crashed"})

@@ -68,7 +68,10 @@ class WarehouseWorkshop:
     def woken(self, keys: Collection[str]) -> frozenset[str]:
         asked = [key for key in keys if key in self._seen]
         newest = {base: self._version(base) for base in {base for key in asked for base in self._seen[key]}}
-        return frozenset(key for key in asked if any(newest[base] != at for base, at in self._seen[key].items()))
+        # A table that cannot be read wakes nobody: whoever reads it at its time says so.
+        return frozenset(
+            key for key in asked if any(newest[base] not in {None, at} for base, at in self._seen[key].items())
+        )
 
     def begin(self, wanted: frozenset[str], stamp: datetime, resting: frozenset[str]) -> Tour:
         tour = begin(self._warehouse, wanted, stamp, resting)
@@ -102,5 +105,5 @@ class WarehouseWorkshop:
         path = self._paths.get(base)
         try:
             return None if path is None else self._warehouse.logs.at(path).latest_version()
-        except SourceMissing:
+        except (SourceMissing, OSError):
             return None

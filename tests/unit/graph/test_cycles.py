@@ -8,6 +8,7 @@ import pytest
 
 from penstock.errors import CycleInGraph
 from penstock.graph import Node, NodeKind, StreamGraph, check_no_cycle, check_proposal
+from penstock.graph.cycles import in_circles
 
 
 def test_a_graph_without_cycle_passes(draw: Callable[..., StreamGraph]) -> None:
@@ -49,3 +50,7 @@ def test_a_new_stream_table_joins_the_graph(draw: Callable[..., StreamGraph]) ->
     graph = draw("A -> a")
     new = Node("n", "n", NodeKind.STREAM_TABLE)
     assert check_proposal(graph, new, [graph.nodes["a"]]).upstream("n") == {"A", "a"}
+
+
+def test_those_in_a_circle_are_named_and_nobody_else(draw: Callable[..., StreamGraph]) -> None:
+    assert in_circles(draw("A -> a -> b -> a; b -> c; A -> d")) == ["a", "b"]

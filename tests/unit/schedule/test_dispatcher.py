@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from penstock.catalog.model import Action, Dependency, SourceType, Status, StreamTableMeta
-from penstock.errors import CommitConflict
+from penstock.errors import CommitConflict, TableBusy
 from penstock.graph.dag import StreamGraph
 from penstock.graph.lag import resolve_lags
 from penstock.graph.order import order_refreshes
@@ -215,7 +215,7 @@ def test_consumers_of_a_resting_table_are_told_and_go_on_when_it_is_back() -> No
     [again] = stage.start_all()
     assert again.key == "a"
     stage.end(again, later)
-    assert stage.plan(later) == {"b"}
+    assert keys(stage.start_all()) == ["b"]
 
 
 def test_consumers_of_a_suspended_table_are_not_tried_at_every_stamp() -> None:
@@ -229,6 +229,46 @@ def test_consumers_of_a_suspended_table_are_not_tried_at_every_stamp() -> None:
     stage.set("a", status=Status.ACTIVE)
     stage.dag_version += 1
     assert stage.plan(NOW + timedelta(minutes=5)) == {"a", "b"}
+
+
+def test_a_table_that_somebody_else_holds_does_not_rest_longer_each_time() -> None:
+    stage = Stage({"a": "t"})
+    now = NOW
+    for _ in range(8):
+        stage.begin(now)
+        [task] = stage.start_all()
+        task.tour.arrived["a"] = Arrival(blocked=True)
+        stage.dispatcher.ended(task, TableBusy(name="a", holder="x", until="soon"), QUICK, now)
+        now += 3 * SECOND
+        assert stage.plan(now) == {"a"}
+        stage.dispatcher._tried.clear()
+
+
+def test_the_end_of_a_rest_frees_consumers_that_only_pull_the_table() -> None:
+    stage = Stage({"u": "t", "c": "u"}, lag=86_400)
+    stage.set("u", data_timestamp=NOW)
+    stage.set("c", data_timestamp=NOW - timedelta(days=3))
+    tour = stage.begin()
+    stage.end(stage.start_all()[0], error=ERROR)
+    [blocked] = stage.start_all()
+    tour.arrived["c"] = Arrival(_result(Action.SKIP), blocked=True)
+    stage.dispatcher.ended(blocked, None, QUICK, NOW)
+    assert stage.plan(NOW + SECOND) == set()
+    assert stage.plan(NOW + 3 * SECOND) == {"c"}
+
+
+def test_a_woken_consumer_of_a_resting_table_is_told_once() -> None:
+    stage = Stage({"u": "t", "c": "u"}, lag=86_400)
+    for key in ("u", "c"):
+        stage.set(key, data_timestamp=NOW - timedelta(days=3))
+    tour = stage.begin()
+    stage.end(stage.start_all()[0], error=ERROR)
+    [blocked] = stage.start_all()
+    tour.arrived["c"] = Arrival(_result(Action.SKIP), blocked=True)
+    stage.dispatcher.ended(blocked, None, QUICK, NOW)
+    for key in ("u", "c"):
+        stage.set(key, data_timestamp=NOW)
+    assert stage.plan(NOW + SECOND, woken=("c",)) == set()
 
 
 def test_a_woken_table_is_wanted_before_its_stamp() -> None:

@@ -25,6 +25,7 @@ from penstock.schedule.clock import SystemClock
 from penstock.schedule.due import Picture
 from penstock.schedule.running import Running
 from penstock.schedule.scheduler import Scheduler
+from penstock.schedule.steady_clock import SteadyClock
 from penstock.settings import Settings
 
 READS = {"a": ["t"], "b": ["a"], "c": ["t"]}
@@ -118,7 +119,7 @@ def start(bench: Bench, tmp_path: Path) -> Iterator[Callable[..., Running]]:
 
         def start(**settings: int) -> Running:
             held = Settings(scheduler_interval_ms=20, **settings)
-            scheduler = Scheduler(bench, catalog, lambda: held, SystemClock())
+            scheduler = Scheduler(bench, catalog, lambda: held, SteadyClock(SystemClock()))
             begun.append(scheduler)
             return Running(scheduler)
 
@@ -259,3 +260,56 @@ def test_conflicts_are_tried_again_after_a_while(bench: Bench, start: Callable[.
     running.stop()
     assert tries[1] - tries[0] > 0.7
     assert tries[2] - tries[1] > 1.4
+
+
+def test_a_worker_that_could_not_start_is_hired_again(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scheduler_module, "CRASH_PAUSE", 0.05)
+    refused = [2]
+
+    def hire(labour: Callable[[], None], number: int) -> threading.Thread:
+        if refused[0]:
+            refused[0] -= 1
+            raise RuntimeError("no thread to be had")
+        return threading.Thread(target=labour, daemon=True)
+
+    with SqliteCatalog(tmp_path / "catalog.db") as catalog:
+        held = Settings(scheduler_interval_ms=20)
+        scheduler = Scheduler(bench, catalog, lambda: held, SteadyClock(SystemClock()), hire)
+        running = Running(scheduler)
+        until(lambda: set(bench.done) == set(READS))
+        running.stop()
+
+
+def test_a_panic_costs_neither_the_worker_nor_the_table(bench: Bench, start: Callable[..., Running]) -> None:
+    class Panic(BaseException):
+        pass
+
+    left = [1]
+
+    def work(key: str) -> PenstockError | None:
+        if key == "a" and left[0]:
+            left[0] -= 1
+            raise Panic("in another language")
+        return None
+
+    bench.work = work
+    running = start(backoff_seconds=1, max_concurrent_refreshes=1)
+    until(lambda: set(bench.done) == set(READS))
+    assert running.stop() == []
+
+
+def test_whoever_stops_spark_too_means_it(bench: Bench, start: Callable[..., Running]) -> None:
+    at_work, go_on = threading.Event(), threading.Event()
+
+    def work(key: str) -> PenstockError | None:
+        at_work.set()
+        go_on.wait(10)
+        return EngineUnavailable(name=key, why="its process is gone")
+
+    bench.work, bench.gone = work, True
+    running = start()
+    assert at_work.wait(10)
+    threading.Timer(0.2, go_on.set).start()
+    assert running.stop() == [], "it does not ask to be started anew"

@@ -38,11 +38,14 @@ def test_it_goes_on_when_the_wall_is_set_back_and_falls_in_with_it_later() -> No
     assert clock.now() == start + HOUR
 
 
-def test_it_begins_no_earlier_than_it_is_told() -> None:
+def test_it_goes_on_from_a_later_moment_that_it_is_told_of() -> None:
     wall, stopwatch = FakeClock(), Stopwatch()
     shown = wall.now() + HOUR
-    clock = SteadyClock(wall, not_before=shown, stopwatch=stopwatch)
+    clock = SteadyClock(wall, stopwatch=stopwatch)
+    clock.not_before(shown)
     assert clock.now() == shown
     stopwatch.seconds += 1
     assert clock.now() == shown + timedelta(seconds=1)
-    assert SteadyClock(wall, not_before=wall.now() - HOUR, stopwatch=stopwatch).now() == wall.now()
+    clock.not_before(shown - 2 * HOUR)
+    clock.not_before(None)
+    assert clock.now() == shown + timedelta(seconds=1)
