@@ -234,7 +234,7 @@ class World:
             assert key not in self._at_work, f"{key} was settled while somebody worked on it"
             after = Frontier(frontier.sources, stamp, pins.bases if pins.bases is not None else None)
             self._land(key, after, self.tables[key].frontier_version or 0, self.contents[key][-1])
-            there[key] = tour.arrival(key, after, self.tables[key].frontier_version, self._result(key, Action.NO_DATA))
+            there[key] = tour.arrival(after, self.tables[key].frontier_version, self._result(key, Action.NO_DATA))
             self._note_quiet(tour, key)
         tour.arrived.update(there)
         return tour
@@ -295,7 +295,7 @@ class World:
             self.contents[key].append(content)
             version = len(self.contents[key]) - 1
             self._land(key, after, version, content)
-            self._end(task, task.tour.arrival(key, after, version, self._result(key, Action.INCREMENTAL)), None)
+            self._end(task, task.tour.arrival(after, version, self._result(key, Action.INCREMENTAL)), None)
 
     def _end(self, task: Task, arrival: Arrival, error: PenstockError | None) -> None:
         task.tour.arrived[task.key] = arrival

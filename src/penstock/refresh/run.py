@@ -336,9 +336,12 @@ class Refresher:
             version = pins.versions[source.id] if source.id in pins.versions else log.latest_version()
             change_sets[source.id] = change = classify(log, version, version)
             versions[source.id] = SourceVersion(version, change.end.committed_at)
+        # What a stream table that it did not read before shows is not written down here.
+        strange = any(each.is_stream_table for each in plan.bound.sources if each.id not in situation.after.sources)
+        bases = None if strange else situation.after.bases
         return replace(
             situation,
-            after=Frontier(versions, situation.after.data_timestamp, situation.after.bases),
+            after=Frontier(versions, situation.after.data_timestamp, bases),
             paths={source.id: source.path for source in plan.bound.sources},
             change_sets={**situation.change_sets, **change_sets},
         )

@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import threading
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -120,7 +120,7 @@ def begin(
             tour.looked.add(key)
         elif quiet is not None:
             found[key] = quiet
-            there[key] = tour.arrival(key, quiet.situation.after, quiet.version)
+            there[key] = tour.arrival(quiet.situation.after, quiet.version)
     # A table that somebody else is working on right now is left to a refresh of its own. Its quiet consumers are
     # right all the same: they read the version that was looked at here, and that one shows the pins.
     settled = refresher.settle(list(found.values()))
@@ -166,7 +166,16 @@ def carry_out(
             keep_vectors(warehouse, meta)
     except PenstockError as error:
         return Outcome(Arrival(blocked=True), error)
-    return Outcome(tour.arrival(key, result.frontier or Frontier({}), result.version, result))
+    frontier = result.frontier or Frontier({})
+    strangers = _strangers(warehouse.catalog, frontier.sources.keys() - tour.scene.graph.sources[key])
+    return Outcome(tour.arrival(frontier, result.version, result, strangers))
+
+
+def _strangers(catalog: CatalogReader, sources: Set[str]) -> frozenset[str]:
+    """Those of the sources that are stream tables; asked only of sources that a tour did not expect."""
+    return (
+        frozenset(meta.table_id for meta in catalog.get_all() if meta.table_id in sources) if sources else frozenset()
+    )
 
 
 def record_skip(catalog: CatalogWriter, meta: StreamTableMeta, skip: Skip, stamp: datetime) -> RefreshResult:

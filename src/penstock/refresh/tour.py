@@ -136,12 +136,19 @@ class Tour:
         return Pins({**self.scene.versions, **bases, **shown}, self.stamp, bases if upstreams else None)
 
     def arrival(
-        self, key: str, frontier: Frontier, version: int | None, result: RefreshResult | None = None
+        self,
+        frontier: Frontier,
+        version: int | None,
+        result: RefreshResult | None = None,
+        strangers: frozenset[str] = frozenset(),
     ) -> Arrival:
-        """A table that shows this frontier at this version of its storage."""
-        # Altered since the tour began: what is behind its sources is not known here.
-        known = frontier.sources.keys() <= self.scene.graph.sources[key] or self.definition_for(key) is not None
-        return Arrival(result, version=version, bases=frontier.base_versions(self.scene.tables) if known else None)
+        """A table that shows this frontier at this version of its storage.
+
+        `strangers` are stream tables among its sources that are not of the scene: it was altered on the way, and what
+        is behind them is not known here.
+        """
+        bases = frontier.base_versions(self.scene.tables) if not strangers else None
+        return Arrival(result, version=version, bases=bases)
 
     def _direct(self, key: str) -> list[str]:
         return [each for each in self.scene.graph.sources[key] if each in self.scene.tables]

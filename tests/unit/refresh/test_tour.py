@@ -66,7 +66,7 @@ def test_arms_that_disagree_are_not_joined() -> None:
 def test_a_table_that_was_altered_on_the_way_says_nothing_of_what_it_shows() -> None:
     one = tour({"a": "x", "d": "a x"}, "d")
     # It reads another stream table by now, which this tour knows nothing of.
-    one.arrived["a"] = one.arrival("a", Frontier({"n": SourceVersion(5)}), 8)
+    one.arrived["a"] = one.arrival(Frontier({"n": SourceVersion(5)}), 8, strangers=frozenset({"n"}))
     assert one.arrived["a"].bases is None
     assert isinstance(one.move("d"), Skip)
 
