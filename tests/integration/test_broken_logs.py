@@ -9,7 +9,7 @@ from deltalake import DeltaTable
 from scheduled import Scheduled, scheduled, until
 from workers import Nursery
 
-pytestmark = pytest.mark.kill
+pytestmark = [pytest.mark.kill, pytest.mark.slow]
 
 
 def _newest_entry(table: Path) -> Path:

@@ -9,7 +9,7 @@ from deltalake import DeltaTable
 from scheduled import scheduled, until
 from workers import Nursery
 
-pytestmark = pytest.mark.kill
+pytestmark = [pytest.mark.kill, pytest.mark.slow]
 
 
 def test_sources_are_optimized_vacuumed_and_restored(nursery: Nursery, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from scheduled import scheduled, until
 from workers import Nursery
 
-pytestmark = pytest.mark.kill
+pytestmark = [pytest.mark.kill, pytest.mark.slow]
 
 
 def test_a_clock_that_is_set_back(nursery: Nursery, tmp_path: Path) -> None:

@@ -48,7 +48,13 @@ def _commits_of(shop: Scheduled, owner: str) -> int:
     return sum(each.commit_version is not None for each in shop.history(owner=owner, status="COMPLETED"))
 
 
-@pytest.mark.parametrize("hosts", [(None, None), ("alpha", "beta")], ids=["one machine", "two machines"])
+@pytest.mark.parametrize(
+    "hosts",
+    [
+        pytest.param((None, None), id="one machine", marks=pytest.mark.slow),
+        pytest.param(("alpha", "beta"), id="two machines"),
+    ],
+)
 def test_another_takes_over_from_a_leader_that_was_killed(
     shop: Scheduled, hosts: tuple[str | None, str | None]
 ) -> None:
@@ -101,6 +107,7 @@ def test_a_leader_that_sleeps_through_the_takeover_does_no_harm(shop: Scheduled,
     shop.assert_well()
 
 
+@pytest.mark.slow
 def test_a_scheduler_goes_on_after_a_restart_of_the_server(shop: Scheduled, postgres: Postgres) -> None:
     worker = shop.scheduler()
     shop.writers.work()

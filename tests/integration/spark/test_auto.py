@@ -78,7 +78,7 @@ def test_the_mode_that_loses_is_tried_again_within_the_budget(
     made(ps, "AUTO")
     for turn, probe_percent in enumerate((0, 0, 0, 100, 100)):
         settings = replace(ps.settings, probe_percent=probe_percent)
-        monkeypatch.setattr(ps._warehouse.refresher, "_settings", settings)
+        monkeypatch.setattr(ps._warehouse.refresher, "settings", settings)
         ps.sql(f"UPDATE t SET v = v + 1 WHERE v % 10 = {turn}")
         ps.refresh("st")
     newest = list(reversed(ps.history("st", 5)))

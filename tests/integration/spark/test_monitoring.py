@@ -123,7 +123,7 @@ def test_another_query_and_another_mode_are_told(shop: StreamTables) -> None:
     shop.create_stream_table("regions", "SELECT DISTINCT upper(region) AS region FROM orders", or_replace=True)
     (rebuilt,) = shop.alerts("regions")
     assert rebuilt.event.value == "reinitialize_needed"
-    assert rebuilt.facts["change"] == "the query was replaced"
+    assert rebuilt.facts["change"] == "the definition changed since the last refresh"
     shop.sql("ALTER STREAM TABLE regions SET REFRESH MODE FULL; INSERT INTO orders VALUES (7, 'up', 1)")
     shop.refresh("regions")
     changed = shop.alerts("regions", max_rows=1)[0]
