@@ -9,6 +9,7 @@ that read one interval of one table read its files once and net its rows once.
 
 from __future__ import annotations
 
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
@@ -42,6 +43,9 @@ from penstock.engine.log_storage import local_path
 HELD_BYTES = 512 * 1024 * 1024
 """Columns and changes kept for the next reader."""
 
+IDLE = 120.0
+"""Seconds after which what nobody has asked for is let go: mostly files that are no longer part of any table."""
+
 MODERN = date(1900, 1, 1)
 """From here on Spark and Arrow count days alike."""
 
@@ -71,10 +75,12 @@ _SPELLINGS: Mapping[pa.DataType, pa.DataType] = {
 class FileColumns:
     """What was read of files and changes, the most recently used of it kept."""
 
-    def __init__(self, limit: int = HELD_BYTES) -> None:
+    def __init__(self, limit: int = HELD_BYTES, stopwatch: Callable[[], float] = time.monotonic) -> None:
         self._limit = limit
+        self._stopwatch = stopwatch
         self._bytes = 0
-        self._held: OrderedDict[object, Any] = OrderedDict()
+        self._held: OrderedDict[object, tuple[Any, float]] = OrderedDict()
+        """Key → what was read, and when it was last asked for; the longest ago first."""
         self._lock = Lock()
 
     def changes(self, key: object, read: Callable[[], pa.Table | None]) -> pa.Table | None:
@@ -104,17 +110,22 @@ class FileColumns:
         with self._lock:
             if key not in self._held:
                 return None
-            self._held.move_to_end(key)
-            return self._held[key]
+            arrow, _ = self._held.pop(key)
+            self._held[key] = arrow, self._stopwatch()
+            return arrow
 
     def _keep(self, key: object, arrow: Any) -> None:
         with self._lock:
+            now = self._stopwatch()
             if key not in self._held:
-                self._held[key] = arrow
+                self._held[key] = arrow, now
                 self._bytes += arrow.nbytes
-            while self._bytes > self._limit:
-                _, dropped = self._held.popitem(last=False)
+            while self._held and (self._bytes > self._limit or self._idle_since() < now - IDLE):
+                _, (dropped, _) = self._held.popitem(last=False)
                 self._bytes -= dropped.nbytes
+
+    def _idle_since(self) -> float:
+        return next(iter(self._held.values()))[1]
 
 
 def _read(file: DataFile, fields: Sequence[StructField]) -> dict[str, pa.Array] | None:

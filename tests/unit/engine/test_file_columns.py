@@ -1,0 +1,54 @@
+"""What is kept of files and changes: the most recently used, within limits of size and of time."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from penstock.engine.file_columns import IDLE, FileColumns
+
+
+class Stopwatch:
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+def rows(number: int) -> pa.Table:
+    return pa.table({"n": pa.array(range(number), pa.int64())})
+
+
+def asked(held: FileColumns, key: str, number: int) -> bool:
+    """Ask for rows under a key; True if they had to be read."""
+    read: list[int] = []
+
+    def reading() -> pa.Table:
+        read.append(number)
+        return rows(number)
+
+    held.changes(key, reading)
+    return bool(read)
+
+
+def test_what_was_used_longest_ago_goes_when_there_is_too_much() -> None:
+    held = FileColumns(limit=8 * 250, stopwatch=Stopwatch())
+    assert asked(held, "a", 100)
+    assert asked(held, "b", 100)
+    assert not asked(held, "a", 100)
+    assert asked(held, "c", 100)
+    assert not asked(held, "a", 100)
+    assert asked(held, "b", 100)
+
+
+def test_what_nobody_asked_for_in_a_while_goes_with_the_next_that_comes() -> None:
+    stopwatch = Stopwatch()
+    held = FileColumns(stopwatch=stopwatch)
+    assert asked(held, "old", 100)
+    assert asked(held, "used", 100)
+    stopwatch.seconds = IDLE / 2
+    assert not asked(held, "used", 100)
+    stopwatch.seconds = IDLE + 1
+    assert asked(held, "new", 100)
+    assert not asked(held, "used", 100)
+    assert asked(held, "old", 100)
