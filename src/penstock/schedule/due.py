@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 
 from penstock.catalog.model import Status, StreamTableMeta
 from penstock.catalog.reader import CatalogReader
+from penstock.errors import CycleInGraph
 from penstock.graph.cycles import in_circles
 from penstock.graph.dag import StreamGraph
 from penstock.graph.lag import resolve_lags
@@ -38,13 +39,16 @@ class Picture:
         """The picture that the catalog gives now."""
         version, tables, dependencies = catalog.dag_version(), catalog.get_all(), catalog.all_dependencies()
         graph = StreamGraph.build(tables, dependencies)
-        # Two definitions that changed at the same moment can close a circle: that must not stop everybody else.
-        circle = in_circles(graph)
-        if circle:
-            _log.error("these stream tables read each other in a circle, and are left alone: %s", circle)
+        try:
+            resolved = resolve_lags(graph, minimum)
+        except CycleInGraph as cycle:
+            # Two definitions that changed at the same moment can close a circle: that must not stop everybody else.
+            _log.error("stream tables in a circle are left alone: %s", cycle.text, extra={"event": "circle"})
+            circle = in_circles(graph)
             tables = [meta for meta in tables if str(meta.name) not in circle]
             graph = StreamGraph.build(tables, dependencies)
-        lags = {key: held.lag for key, held in resolve_lags(graph, minimum).items()}
+            resolved = resolve_lags(graph, minimum)
+        lags = {key: held.lag for key, held in resolved.items()}
         return cls({meta.table_id: meta for meta in tables}, graph, lags, version)
 
     @property
