@@ -31,7 +31,7 @@ STEPS: dict[str, tuple[str, str, str]] = {
     "lease taken": ("penstock.catalog.sql_catalog", "SqlCatalog.acquire_lease", "after"),
     "started": ("penstock.catalog.sql_catalog", "SqlCatalog.start_refresh", "after"),
     "pinned": ("penstock.refresh.run", "Storage.pin", "after"),
-    "classified": ("penstock.refresh.run", "Refresher._survey", "after"),
+    "classified": ("penstock.refresh.run", "Refresher.surveyed", "after"),
     "decided": ("penstock.refresh.run", "compute", "before"),
     "computed": ("penstock.refresh.run", "compute", "after"),
     "before the definition": ("penstock.refresh.run", "Refresher._redefine", "before"),

@@ -183,7 +183,7 @@ class Refresher:
                 found = standing(self._logs.at(meta.path))
                 definition = Definition.from_json(found.definition)
             with attempt.timed("classify"):
-                situation = self._survey(meta, definition, found, pins)
+                situation = self.surveyed(meta, definition, found, pins)
         except Exception:
             # Whatever it is, a Spark that is gone included: the refresh that follows says it in full, and keeps it.
             return None
@@ -271,7 +271,7 @@ class Refresher:
             pin = storage.pin(log)
             definition = attempt.wanted or Definition.from_json(pin.definition)
         with attempt.timed("classify"):
-            situation = self._survey(meta, definition, pin, pins)
+            situation = self.surveyed(meta, definition, pin, pins)
         rebuild = rebuild or situation.rebuild
         workspace = self._workspace(definition)
         until.enter_context(workspace.alone())
@@ -599,7 +599,9 @@ class Refresher:
             applier=computed.applier if computed else None,
         )
 
-    def _survey(self, meta: StreamTableMeta, definition: Definition, found: Standing, pins: Pins) -> Situation:
+    def surveyed(self, meta: StreamTableMeta, definition: Definition, found: Standing, pins: Pins) -> Situation:
+        """What a refresh of the stream table to the pins would find; no Spark job."""
+
         def columns_used(source: str) -> tuple[str, ...]:
             dependencies = self._catalog.dependencies_of(meta.id)
             return next((each.columns_used for each in dependencies if each.source_id == source), ())

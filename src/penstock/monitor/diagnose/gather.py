@@ -16,7 +16,7 @@ from penstock.graph.lag import resolve_lags
 from penstock.monitor.diagnose.case import Case, PendingSource
 from penstock.names import Frontier
 from penstock.refresh.retention import holdings
-from penstock.refresh.survey import Pins, stored_frontier, survey
+from penstock.refresh.survey import Pins, stored_frontier
 from penstock.refresh.warehouse import Warehouse
 
 HISTORY = 50
@@ -125,25 +125,9 @@ def _source(warehouse: Warehouse, source: Dependency, frontier: Frontier | None)
 
 def _rebuild(warehouse: Warehouse, meta: StreamTableMeta, found: Standing) -> tuple[str, str] | None:
     """What a refresh would find that makes it rebuild."""
-
-    def columns_used(source: str) -> tuple[str, ...]:
-        dependencies = warehouse.catalog.dependencies_of(meta.id)
-        return next((each.columns_used for each in dependencies if each.source_id == source), ())
-
-    pins = Pins({}, warehouse.now())
     try:
         definition = Definition.from_json(found.definition)
-        situation = survey(
-            meta,
-            definition,
-            found,
-            pins,
-            warehouse.logs,
-            warehouse.view_hash,
-            columns_used,
-            warehouse.function_hash,
-        )
+        return warehouse.refresher.surveyed(meta, definition, found, Pins({}, warehouse.now())).rebuild
     except (PenstockError, KeyError, ValueError):
         # A source that cannot be read is a finding of its own.
         return None
-    return situation.rebuild
