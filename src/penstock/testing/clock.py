@@ -1,4 +1,4 @@
-"""A clock that stands still until it is told to move."""
+"""A clock and a stopwatch that stand still until they are told to move."""
 
 from __future__ import annotations
 
@@ -39,3 +39,13 @@ class FakeClock:
         """Jump to any moment, as a corrected system clock does."""
         with self._lock:
             self._now = now.astimezone(UTC)
+
+
+class FakeStopwatch:
+    """Seconds since whenever, as `time.monotonic` gives them: whatever `seconds` is set to."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def __call__(self) -> float:
+        return self.seconds

@@ -5,14 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from penstock.engine.file_columns import IDLE, FileColumns
-
-
-class Stopwatch:
-    def __init__(self) -> None:
-        self.seconds = 0.0
-
-    def __call__(self) -> float:
-        return self.seconds
+from penstock.testing.clock import FakeStopwatch
 
 
 def rows(number: int) -> pa.Table:
@@ -32,7 +25,7 @@ def asked(held: FileColumns, key: str, number: int) -> bool:
 
 
 def test_what_was_used_longest_ago_goes_when_there_is_too_much() -> None:
-    held = FileColumns(limit=8 * 250, stopwatch=Stopwatch())
+    held = FileColumns(limit=8 * 250, stopwatch=FakeStopwatch())
     assert asked(held, "a", 100)
     assert asked(held, "b", 100)
     assert not asked(held, "a", 100)
@@ -42,7 +35,7 @@ def test_what_was_used_longest_ago_goes_when_there_is_too_much() -> None:
 
 
 def test_what_nobody_asked_for_in_a_while_goes_with_the_next_that_comes() -> None:
-    stopwatch = Stopwatch()
+    stopwatch = FakeStopwatch()
     held = FileColumns(stopwatch=stopwatch)
     assert asked(held, "old", 100)
     assert asked(held, "used", 100)

@@ -14,20 +14,13 @@ from penstock.errors import LeaseLost
 from penstock.names import TableName
 from penstock.schedule import leader
 from penstock.schedule.leader import TERM, Candidate
+from penstock.testing.clock import FakeStopwatch
 
 
 @pytest.fixture
 def catalog(tmp_path: Path) -> Iterator[SqliteCatalog]:
     with SqliteCatalog(tmp_path / "catalog.db") as opened:
         yield opened
-
-
-class Stopwatch:
-    def __init__(self) -> None:
-        self.seconds = 0.0
-
-    def __call__(self) -> float:
-        return self.seconds
 
 
 def test_one_leads_and_the_next_waits_until_it_steps_down(catalog: SqliteCatalog) -> None:
@@ -67,7 +60,7 @@ def test_a_leader_elsewhere_that_stopped_answering_is_replaced_and_what_it_held_
 def test_a_lease_from_the_future_is_taken_when_nobody_renews_it(catalog: SqliteCatalog) -> None:
     """The clock was set back by a day, and the leader is dead."""
     catalog.acquire_lease(SCHEDULER, "elsewhere:1:x", TERM, now=catalog.now() + timedelta(days=1))
-    stopwatch = Stopwatch()
+    stopwatch = FakeStopwatch()
     candidate = Candidate(catalog, stopwatch)
     assert candidate.stand() is None
     stopwatch.seconds += TERM.total_seconds() - 1
@@ -103,7 +96,7 @@ def test_a_leader_renews_in_time(catalog: SqliteCatalog, monkeypatch: pytest.Mon
 
 
 def test_a_leader_that_slept_through_its_term_knows_before_it_has_asked(catalog: SqliteCatalog) -> None:
-    stopwatch = Stopwatch()
+    stopwatch = FakeStopwatch()
     leadership = Candidate(catalog, stopwatch).stand()
     assert leadership is not None
     assert not leadership.is_over

@@ -5,21 +5,13 @@ from __future__ import annotations
 from datetime import timedelta
 
 from penstock.schedule.steady_clock import SteadyClock
-from penstock.testing.clock import FakeClock
+from penstock.testing.clock import FakeClock, FakeStopwatch
 
 HOUR = timedelta(hours=1)
 
 
-class Stopwatch:
-    def __init__(self) -> None:
-        self.seconds = 100.0
-
-    def __call__(self) -> float:
-        return self.seconds
-
-
 def test_it_shows_the_wall_while_the_wall_behaves() -> None:
-    wall, stopwatch = FakeClock(), Stopwatch()
+    wall, stopwatch = FakeClock(), FakeStopwatch()
     clock = SteadyClock(wall, stopwatch=stopwatch)
     stopwatch.seconds += 5
     assert clock.now() == wall.now() + timedelta(seconds=5)
@@ -28,7 +20,7 @@ def test_it_shows_the_wall_while_the_wall_behaves() -> None:
 
 
 def test_it_goes_on_when_the_wall_is_set_back_and_falls_in_with_it_later() -> None:
-    wall, stopwatch = FakeClock(), Stopwatch()
+    wall, stopwatch = FakeClock(), FakeStopwatch()
     clock = SteadyClock(wall, stopwatch=stopwatch)
     start = clock.now()
     wall.set(start - HOUR)
@@ -39,7 +31,7 @@ def test_it_goes_on_when_the_wall_is_set_back_and_falls_in_with_it_later() -> No
 
 
 def test_it_goes_on_from_a_later_moment_that_it_is_told_of() -> None:
-    wall, stopwatch = FakeClock(), Stopwatch()
+    wall, stopwatch = FakeClock(), FakeStopwatch()
     shown = wall.now() + HOUR
     clock = SteadyClock(wall, stopwatch=stopwatch)
     clock.not_before(shown)
