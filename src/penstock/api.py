@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.catalog.model import UNSET, Alert, RefreshRecord, StreamTableMeta, UnsetType
 from penstock.catalog.open_catalog import catalog_place, open_catalog
 from penstock.engine import registry
+from penstock.engine.changelog import Changelog
 from penstock.engine.python_query import named_query
 from penstock.engine.result_settings import result_settings
 from penstock.engine.rows_as_view import rows_as_views
@@ -567,6 +568,11 @@ class StreamTables:
     def versions(self, name: str, max_rows: int = 20) -> list[ShownVersion]:
         """What each version of a stream table shows, newest first: its data timestamp and the versions behind it."""
         return shown_versions(self._warehouse, self._find(name), max_rows)
+
+    def changelog(self, name: str) -> Changelog:
+        """The changes of a stream table, commit by commit; needs no Spark."""
+        meta = self._find(name)
+        return Changelog(str(meta.name), self._warehouse.logs.at(meta.path))
 
     def graph(self) -> GraphPicture:
         """Who reads whom."""

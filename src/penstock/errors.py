@@ -124,6 +124,14 @@ class InvalidSetting(UsageError):
     hint = "Allowed: {allowed}."
 
 
+class InvalidValue(UsageError):
+    """An argument of a call that is none of those it can be."""
+
+    condition = "INVALID_VALUE"
+    message = "{what} = {value!r} is refused"
+    hint = "Allowed: {allowed}."
+
+
 class InvalidStatement(UsageError):
     """A stream table statement that cannot be parsed, or is not one of ours."""
 
@@ -154,6 +162,54 @@ class StreamTableNotFound(UsageError):
     condition = "STREAM_TABLE_NOT_FOUND"
     message = "there is no stream table named {name}"
     hint = "{nearest}"
+
+
+class SubscriptionExists(UsageError):
+    """A durable subscription has that name already."""
+
+    condition = "SUBSCRIPTION_EXISTS"
+    message = "there is a subscription named {name} already"
+    hint = "It reads {stream_table}. Choose another name, or drop it: penstock subscriptions --drop {name}"
+
+
+class SubscriptionNotFound(UsageError):
+    """No durable subscription of that name."""
+
+    condition = "SUBSCRIPTION_NOT_FOUND"
+    message = "there is no subscription named {name}"
+    hint = "`penstock subscriptions` lists those that there are."
+
+
+class SubscriptionEnded(UsageError):
+    """A subscription was asked for changes after it was cancelled or closed."""
+
+    condition = "SUBSCRIPTION_ENDED"
+    message = "the subscription to {name} has ended: {why}"
+    hint = "Subscribe again, after LSN {position}."
+
+
+class StreamTableGone(UsageError):
+    """A stream table that somebody follows is no longer there."""
+
+    condition = "STREAM_TABLE_GONE"
+    message = "{name} can no longer be followed: {why}"
+    hint = "If there is a stream table of that name again, subscribe to it anew."
+
+
+class NotRetained(UsageError):
+    """Changes were asked for that are no longer kept."""
+
+    condition = "NOT_RETAINED"
+    message = "{what} of {name} is no longer retained (earliest retained is {earliest})"
+    hint = "Begin with a snapshot, then follow it. To keep more, raise delta.logRetentionDuration and VACUUM's RETAIN."
+
+
+class NotReached(UsageError):
+    """Changes were asked for after a point that the stream table has not reached."""
+
+    condition = "NOT_REACHED"
+    message = "{what} of {name} is not there yet (the newest is {newest})"
+    hint = "Ask for an earlier point, or for the changes from now on."
 
 
 class HasConsumers(UsageError):

@@ -166,6 +166,12 @@ class Settings:
     delta_rs_max_rows: int = _setting(
         200_000, _Range(0, 100_000_000), "Largest delta, in rows, that auto gives to delta-rs."
     )
+    full_changes: str = _setting(
+        "refresh",
+        _OneOf(("refresh", "diff")),
+        "How a FULL refresh stands in the changelog: as one REFRESH of all rows, or as what differs; always as what "
+        "differs where stream tables or durable subscriptions read it.",
+    )
     deletion_vector_bytes: int = _setting(
         16 * 1024**3,
         _Range(0, 2**60),

@@ -289,3 +289,33 @@ class Alert:
     def to_json(self) -> dict[str, object]:
         """`event`, `st`, `at`, and the facts beside them."""
         return {"event": self.event.value, "st": self.stream_table, "at": self.at.isoformat(), **self.facts}
+
+
+@dataclass(frozen=True, slots=True)
+class Subscriber:
+    """A durable subscription: which changelog it reads, and how far its reader says that it has got."""
+
+    name: str
+    table_id: str
+    stream_table: str
+    acknowledged: int
+    """The LSN up to which everything was taken over."""
+    created_at: datetime
+    acknowledged_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JournalEntry:
+    """The events of one commit in the order of all stream tables: `events` places from `position` on."""
+
+    position: int
+    events: int
+    table_id: str
+    stream_table: str
+    version: int
+    first_lsn: int
+
+    @property
+    def last(self) -> int:
+        """The position of its last event."""
+        return self.position + self.events - 1

@@ -9,7 +9,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from datetime import datetime
 
-from penstock.catalog.model import Alert, Counters, Dependency, KnownTable, Lease, RefreshRecord, StreamTableMeta
+from penstock.catalog.model import (
+    Alert,
+    Counters,
+    Dependency,
+    JournalEntry,
+    KnownTable,
+    Lease,
+    RefreshRecord,
+    StreamTableMeta,
+    Subscriber,
+)
 from penstock.names import TableName
 
 
@@ -95,6 +105,26 @@ class CatalogReader(ABC):
     @abstractmethod
     def recent_alerts(self, name: TableName | None = None, max_rows: int = 100) -> list[Alert]:
         """The newest alerts first, of one stream table or of all."""
+
+    @abstractmethod
+    def find_subscriber(self, name: str) -> Subscriber | None:
+        """A durable subscription by its name, if there is one."""
+
+    @abstractmethod
+    def subscribers(self, table_id: str | None = None) -> list[Subscriber]:
+        """All durable subscriptions, or those of one stream table, by name."""
+
+    @abstractmethod
+    def journal(self, after: int, max_rows: int) -> list[JournalEntry]:
+        """The commits that hold an event after a position, in order."""
+
+    @abstractmethod
+    def journaled(self) -> dict[str, int]:
+        """Table id → the newest of its versions in the journal."""
+
+    @abstractmethod
+    def last_position(self) -> int:
+        """The position of the newest event of all stream tables; 0 if there was none yet."""
 
     @abstractmethod
     def paused(self) -> bool:

@@ -16,6 +16,7 @@ from penstock.catalog.model import (
     AlertEvent,
     Counters,
     Dependency,
+    JournalEntry,
     KnownKind,
     KnownTable,
     Lease,
@@ -25,6 +26,7 @@ from penstock.catalog.model import (
     SourceType,
     Status,
     StreamTableMeta,
+    Subscriber,
 )
 from penstock.errors import InternalError
 from penstock.names import Frontier, TableName
@@ -275,4 +277,40 @@ def read_alert(row: Row) -> Alert:
     """An alert from its row."""
     return Alert(
         AlertEvent(row["event"]), row["stream_table"], datetime.fromisoformat(row["at"]), json.loads(row["facts"])
+    )
+
+
+def write_subscriber(subscriber: Subscriber) -> dict[str, Any]:
+    """A durable subscription as column → value."""
+    return {
+        "name": subscriber.name,
+        "table_id": subscriber.table_id,
+        "stream_table": subscriber.stream_table,
+        "acknowledged": subscriber.acknowledged,
+        "created_at": moment(subscriber.created_at),
+        "acknowledged_at": _maybe_moment(subscriber.acknowledged_at),
+    }
+
+
+def read_subscriber(row: Row) -> Subscriber:
+    """A durable subscription from its row."""
+    return Subscriber(
+        name=row["name"],
+        table_id=row["table_id"],
+        stream_table=row["stream_table"],
+        acknowledged=int(row["acknowledged"]),
+        created_at=datetime.fromisoformat(row["created_at"]),
+        acknowledged_at=_from_moment(row["acknowledged_at"]),
+    )
+
+
+def read_journal_entry(row: Row) -> JournalEntry:
+    """A journal entry from its row."""
+    return JournalEntry(
+        position=int(row["position"]),
+        events=int(row["events"]),
+        table_id=row["table_id"],
+        stream_table=row["stream_table"],
+        version=int(row["version"]),
+        first_lsn=int(row["first_lsn"]),
     )

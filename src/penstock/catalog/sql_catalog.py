@@ -20,6 +20,7 @@ from penstock.catalog.model import (
     Advance,
     Alert,
     Dependency,
+    JournalEntry,
     KnownKind,
     KnownTable,
     Lease,
@@ -28,6 +29,7 @@ from penstock.catalog.model import (
     RefreshStatus,
     Status,
     StreamTableMeta,
+    Subscriber,
     UnsetType,
 )
 from penstock.catalog.owner import is_dead
@@ -37,6 +39,8 @@ from penstock.errors import (
     CommitConflict,
     InternalError,
     LeaseLost,
+    SubscriptionExists,
+    SubscriptionNotFound,
     TableBusy,
     TableExists,
 )
@@ -371,6 +375,58 @@ class SqlCatalog(SqlReader, CatalogWriter):
     def prune_alerts(self, keep: timedelta, *, now: datetime) -> int:
         with self._write() as db:
             return db.execute("DELETE FROM alerts WHERE at < ?", (rows.moment(now - keep),)).rowcount
+
+    def add_subscriber(self, subscriber: Subscriber) -> None:
+        with self._write() as db:
+            held = db.execute("SELECT stream_table FROM subscriptions WHERE name = ?", (subscriber.name,)).fetchone()
+            if held is not None:
+                raise SubscriptionExists(name=subscriber.name, stream_table=held["stream_table"])
+            _insert(db, "subscriptions", rows.write_subscriber(subscriber))
+
+    def acknowledge(self, name: str, lsn: int, *, now: datetime) -> None:
+        with self._write() as db:
+            if not db.execute("SELECT 1 FROM subscriptions WHERE name = ?", (name,)).fetchone():
+                raise SubscriptionNotFound(name=name)
+            db.execute(
+                "UPDATE subscriptions SET acknowledged = ?, acknowledged_at = ? WHERE name = ? AND acknowledged < ?",
+                (lsn, rows.moment(now), name, lsn),
+            )
+
+    def drop_subscriber(self, name: str) -> None:
+        with self._write() as db:
+            if db.execute("DELETE FROM subscriptions WHERE name = ?", (name,)).rowcount == 0:
+                raise SubscriptionNotFound(name=name)
+
+    def append_journal(self, commits: Sequence[JournalEntry]) -> None:
+        with self._write() as db:
+            last = int(db.execute("SELECT number FROM meta WHERE key = 'last_position'").fetchone()["number"])
+            for each in commits:
+                known = "SELECT 1 FROM journal WHERE table_id = ? AND version >= ?"
+                if db.execute(known, (each.table_id, each.version)).fetchone():
+                    continue
+                _insert(
+                    db,
+                    "journal",
+                    {
+                        "position": last + 1,
+                        "events": each.events,
+                        "table_id": each.table_id,
+                        "stream_table": each.stream_table,
+                        "version": each.version,
+                        "first_lsn": each.first_lsn,
+                    },
+                )
+                last += each.events
+            db.execute("UPDATE meta SET number = ? WHERE key = 'last_position'", (last,))
+
+    def prune_journal(self, table_id: str, before: int) -> int:
+        with self._write() as db:
+            # The newest entry stays: it says which versions have had their place.
+            return db.execute(
+                "DELETE FROM journal WHERE table_id = ? AND version < ? "
+                "AND version < (SELECT max(version) FROM journal WHERE table_id = ?)",
+                (table_id, before, table_id),
+            ).rowcount
 
     def set_paused(self, paused: bool) -> None:
         with self._write() as db:

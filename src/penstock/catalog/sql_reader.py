@@ -14,10 +14,12 @@ from penstock.catalog.model import (
     Alert,
     Counters,
     Dependency,
+    JournalEntry,
     KnownTable,
     Lease,
     RefreshRecord,
     StreamTableMeta,
+    Subscriber,
 )
 from penstock.catalog.reader import CatalogReader
 from penstock.errors import CatalogError, StreamTableNotFound
@@ -184,6 +186,33 @@ class SqlReader(CatalogReader):
                 f"SELECT * FROM alerts {where} ORDER BY sequence DESC LIMIT ?", (*values, max_rows)
             ).fetchall()
         return self._as(rows.read_alert, found)
+
+    def find_subscriber(self, name: str) -> Subscriber | None:
+        with self._read() as db:
+            row = db.execute("SELECT * FROM subscriptions WHERE name = ?", (name,)).fetchone()
+        return None if row is None else self._as(rows.read_subscriber, [row])[0]
+
+    def subscribers(self, table_id: str | None = None) -> list[Subscriber]:
+        where, values = ("", ()) if table_id is None else ("WHERE table_id = ?", (table_id,))
+        with self._read() as db:
+            found = db.execute(f"SELECT * FROM subscriptions {where} ORDER BY name", values).fetchall()
+        return self._as(rows.read_subscriber, found)
+
+    def journal(self, after: int, max_rows: int) -> list[JournalEntry]:
+        with self._read() as db:
+            found = db.execute(
+                "SELECT * FROM journal WHERE position + events - 1 > ? ORDER BY position LIMIT ?", (after, max_rows)
+            ).fetchall()
+        return self._as(rows.read_journal_entry, found)
+
+    def journaled(self) -> dict[str, int]:
+        with self._read() as db:
+            found = db.execute("SELECT table_id, max(version) AS newest FROM journal GROUP BY table_id").fetchall()
+        return {row["table_id"]: int(row["newest"]) for row in found}
+
+    def last_position(self) -> int:
+        with self._read() as db:
+            return int(db.execute("SELECT number FROM meta WHERE key = 'last_position'").fetchone()["number"])
 
     def paused(self) -> bool:
         with self._read() as db:

@@ -17,12 +17,14 @@ from penstock.catalog.model import (
     Advance,
     Alert,
     Dependency,
+    JournalEntry,
     KnownTable,
     Lease,
     RefreshMode,
     RefreshRecord,
     Status,
     StreamTableMeta,
+    Subscriber,
     UnsetType,
 )
 from penstock.catalog.reader import CatalogReader
@@ -168,6 +170,29 @@ class CatalogWriter(CatalogReader):
     @abstractmethod
     def prune_alerts(self, keep: timedelta, *, now: datetime) -> int:
         """Drop alerts older than `keep`; return how many."""
+
+    @abstractmethod
+    def add_subscriber(self, subscriber: Subscriber) -> None:
+        """Keep a new durable subscription; `SubscriptionExists` if the name is taken."""
+
+    @abstractmethod
+    def acknowledge(self, name: str, lsn: int, *, now: datetime) -> None:
+        """Move a durable subscription forward; it never goes back. `SubscriptionNotFound` if there is none."""
+
+    @abstractmethod
+    def drop_subscriber(self, name: str) -> None:
+        """Forget a durable subscription; `SubscriptionNotFound` if there is none."""
+
+    @abstractmethod
+    def append_journal(self, commits: Sequence[JournalEntry]) -> None:
+        """Give commits their places after the newest position, in this order; those that have one keep it.
+
+        What the entries say of their positions is not looked at.
+        """
+
+    @abstractmethod
+    def prune_journal(self, table_id: str, before: int) -> int:
+        """Drop entries of a table's versions before this one, which nobody can read any more; return how many."""
 
     @abstractmethod
     def set_paused(self, paused: bool) -> None:

@@ -20,7 +20,7 @@ class _Everything:
         return True
 
 
-_OPEN = Summary(rows=1, operations=frozenset({"?"}), least_weight=-1, inserted=0, deleted=0)
+_OPEN = Summary(rows=1, operations=frozenset({"?"}), least_weight=-1, inserted=0, deleted=0, updated=0)
 """A change that leaves everything open: rows taken back, groups to be recomputed."""
 
 

@@ -55,6 +55,8 @@ class Summary:
     least_weight: int | None
     inserted: int
     deleted: int
+    updated: int
+    """How many of the rows that come take the place of one that goes."""
 
     @classmethod
     def of(cls, rows: pa.Table) -> Summary:
@@ -64,12 +66,15 @@ class Summary:
         def total(column: str) -> int:
             return int(pc.sum(rows.column(column)).as_py() or 0) if column in named else 0
 
+        both = pc.min_element_wise(rows.column(PLUS), rows.column(MINUS)) if {PLUS, MINUS} <= named else None
+
         return cls(
             rows=rows.num_rows,
             operations=frozenset(pc.unique(rows.column(OP)).to_pylist()) if OP in named else frozenset(),
             least_weight=pc.min(rows.column(WEIGHT)).as_py() if WEIGHT in named and rows.num_rows else None,
             inserted=total(PLUS),
             deleted=total(MINUS),
+            updated=0 if both is None else int(pc.sum(both).as_py() or 0),
         )
 
 

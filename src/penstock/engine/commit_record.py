@@ -18,6 +18,9 @@ from penstock.names import Frontier
 FORMAT = 1
 """Version of the JSON form; a record of another format is not ours to read."""
 
+FIRST_LSN = 1
+"""Where every changelog begins: 0 is the position before its first change."""
+
 USER_METADATA = "userMetadata"
 """The commitInfo key that holds the record."""
 
@@ -27,10 +30,12 @@ class CommitRecord:
     """What one commit says about itself.
 
     `rows_inserted` and `rows_deleted` count visible rows; `first_lsn` and `lsn_count` are the dense range of positions
-    that the commit's changes take in the changelog. `base_version` is the table version the commit was computed from:
-    set by `commit`, it exposes a commit that landed on top of somebody else's. `before` is the frontier that the rows
-    of that version had reached meanwhile without a change. `properties` are the table properties that belong to these
-    rows, where they differ from those that the table had: a definition comes into force with its rows, in one commit.
+    that the commit's changes take in the changelog: one for a row that comes, goes, or takes another's place, and one
+    for all rows together if they were put anew (`replaces`). `base_version` is the table version the commit was
+    computed from: set by `commit`, it exposes a commit that landed on top of somebody else's. `before` is the frontier
+    that the rows of that version had reached meanwhile without a change. `properties` are the table properties that
+    belong to these rows, where they differ from those that the table had: a definition comes into force with its rows,
+    in one commit.
     """
 
     stream_table_id: str
@@ -41,8 +46,9 @@ class CommitRecord:
     data_timestamp: datetime | None = None
     rows_inserted: int = 0
     rows_deleted: int = 0
-    first_lsn: int = 0
+    first_lsn: int = FIRST_LSN
     lsn_count: int = 0
+    replaces: bool = False
     base_version: int | None = None
     before: Frontier | None = None
     properties: Mapping[str, str] | None = None
@@ -62,6 +68,7 @@ class CommitRecord:
             "rows_deleted": self.rows_deleted,
             "first_lsn": self.first_lsn,
             "lsn_count": self.lsn_count,
+            "replaces": self.replaces,
             "base_version": self.base_version,
             "before": None if self.before is None else self.before.to_json(),
         }
@@ -92,6 +99,7 @@ class CommitRecord:
                 rows_deleted=int(fields["rows_deleted"]),
                 first_lsn=int(fields["first_lsn"]),
                 lsn_count=int(fields["lsn_count"]),
+                replaces=bool(fields["replaces"]),
                 base_version=fields.get("base_version"),
                 before=Frontier.from_json(fields["before"]) if fields.get("before") else None,
                 properties=fields.get("properties"),

@@ -64,7 +64,15 @@ class Rows:
             F.count(F.lit(1)).alias("rows"),
             *([F.collect_set(OP).alias("ops")] if OP in named else []),
             *([F.min(WEIGHT).alias("least")] if WEIGHT in named else []),
-            *([F.sum(PLUS).alias("plus"), F.sum(MINUS).alias("minus")] if PLUS in named else []),
+            *(
+                [
+                    F.sum(PLUS).alias("plus"),
+                    F.sum(MINUS).alias("minus"),
+                    F.sum(F.least(F.col(PLUS), F.col(MINUS))).alias("both"),
+                ]
+                if PLUS in named
+                else []
+            ),
         ).first()
         found = totals.asDict() if totals is not None else {}
         return Summary(
@@ -73,6 +81,7 @@ class Rows:
             least_weight=found.get("least"),
             inserted=found.get("plus") or 0,
             deleted=found.get("minus") or 0,
+            updated=found.get("both") or 0,
         )
 
 

@@ -3,7 +3,7 @@
 INCREMENTAL runs the delta program. If that raises, it is run once more with every join consolidated, because a join's
 terms can meet in rows that exist at neither end; if it still raises, the query itself is asked: if it raises too, it is
 the user's error, else the table is rebuilt. FULL computes all rows and commits the difference when others read this
-table, so that they see only what changed; without readers it writes the table anew.
+table or follow its changes, so that they see only what changed; without readers it writes the table anew.
 """
 
 from __future__ import annotations
@@ -75,7 +75,8 @@ class Work:
     interval: Interval
     change_sets: Mapping[str, ChangeSet]
     paths: Mapping[str, str]
-    has_consumers: bool
+    wants_difference: bool
+    """Somebody follows the changes of this table, so a recomputed result is told by what differs."""
     settings: Settings
     reads: list[Read] = field(default_factory=list)
     """What the programs of this refresh read, those that were given up included."""
@@ -145,6 +146,8 @@ class Computed:
     change: Change | None
     rows_inserted: int
     rows_deleted: int
+    events: int
+    """Places that the change takes in the changelog."""
     delta_rows: int
     rows_written: int
     rows_read: int | None
@@ -154,13 +157,15 @@ class Computed:
     applier: str | None
     commit: Callable[[Storage, Pin, CommitRecord], int]
     redefined: Definition | None = None
+    replaces: bool = False
+    """All rows are put anew, in place of those that were there."""
 
 
 def compute(work: Work, decision: Decision, timed: Timed, tell: Tell) -> Computed:
     """The change that the decision asks for."""
     if decision.action is Action.INCREMENTAL:
         return _incremental(work, decision, timed, tell)
-    if decision.action is Action.FULL and work.pin.record is not None and work.has_consumers:
+    if decision.action is Action.FULL and work.pin.record is not None and work.wants_difference:
         return _difference(work, decision, timed, tell)
     return _overwrite(work, decision, timed, tell)
 
@@ -211,7 +216,7 @@ def _settled(work: Work, decision: Decision, query: DeltaQuery, program: Program
         final = combined(program.spark, rows, final)
         total = _added(change, total)
     elif phase and PLUS not in final.schema.names:
-        total = Summary(total.rows, total.operations, total.least_weight, change.inserted, change.deleted)
+        total = replace(total, inserted=change.inserted, deleted=change.deleted, updated=change.updated)
     return _computed(work, decision, program, final, total, rows_in, plain=phase == 0)
 
 
@@ -223,7 +228,7 @@ def _computed(
     if total.rows == 0:
         program.close()
         read, at_rest = rows_of(work.reads), work.rows_at_rest
-        return Computed(decision, None, 0, 0, rows_in, 0, read, at_rest, work.bytes, None, _no_commit)
+        return Computed(decision, None, 0, 0, 0, rows_in, 0, read, at_rest, work.bytes, None, _no_commit)
     ready = as_change(work.plan.store, rows, plain)
     if work.settings.apply == "auto":
         ready = staged(ready, work.storage, work.pin)
@@ -233,6 +238,7 @@ def _computed(
         ready,
         total.inserted,
         total.deleted,
+        total.inserted + total.deleted - total.updated,
         rows_in,
         total.rows,
         rows_of(work.reads),
@@ -270,6 +276,7 @@ def _added(first: Summary, second: Summary) -> Summary:
         least_weight=None,
         inserted=first.inserted + second.inserted,
         deleted=first.deleted + second.deleted,
+        updated=first.updated + second.updated,
     )
 
 
@@ -335,7 +342,7 @@ def _overwrite(work: Work, decision: Decision, timed: Timed, tell: Tell) -> Comp
             raise KeyViolated(key=", ".join(work.definition.key), name=work.name, sample=doubled)
         inserted = count_visible(ready.rows, store)
         deleted = 0
-        if work.pin.record is not None:
+        if replaces := work.pin.record is not None:
             deleted = work.workspace.stored_rows(work.storage.path, work.pin.version)
     applier = choose_applier(ready, work.settings)
 
@@ -344,6 +351,7 @@ def _overwrite(work: Work, decision: Decision, timed: Timed, tell: Tell) -> Comp
         ready,
         inserted,
         deleted,
+        1 if replaces else inserted,
         inserted,
         inserted,
         rows_of(work.reads),
@@ -352,6 +360,7 @@ def _overwrite(work: Work, decision: Decision, timed: Timed, tell: Tell) -> Comp
         applier,
         _committer(program, ready, applier, schema),
         _redefined(work),
+        replaces,
     )
 
 

@@ -36,7 +36,7 @@ from penstock.catalog.owner import current_owner
 from penstock.catalog.writer import CatalogWriter
 from penstock.compile.plan import Plan
 from penstock.engine.commit import carry_frontier
-from penstock.engine.commit_record import CommitRecord
+from penstock.engine.commit_record import FIRST_LSN, CommitRecord
 from penstock.engine.definition import Definition
 from penstock.engine.handles import Handles
 from penstock.engine.interval import ChangeSet, classify
@@ -317,7 +317,9 @@ class Refresher:
             else Interval(situation.after, situation.after),
             change_sets=situation.change_sets,
             paths=situation.paths,
-            has_consumers=bool(self._catalog.consumers_of(meta.table_id)),
+            wants_difference=self.settings.full_changes == "diff"
+            or bool(self._catalog.consumers_of(meta.table_id))
+            or bool(self._catalog.subscribers(meta.table_id)),
             settings=self.settings,
         )
         return work, decision, situation
@@ -471,8 +473,9 @@ class Refresher:
             data_timestamp=situation.after.data_timestamp,
             rows_inserted=inserted,
             rows_deleted=deleted,
-            first_lsn=held.first_lsn + held.lsn_count if held is not None else 0,
-            lsn_count=inserted + deleted,
+            first_lsn=held.first_lsn + held.lsn_count if held is not None else FIRST_LSN,
+            lsn_count=computed.events if computed else 0,
+            replaces=computed is not None and computed.replaces,
             before=situation.before if decision.action is not Action.REINITIALIZE else None,
         )
 

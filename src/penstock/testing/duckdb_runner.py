@@ -279,9 +279,11 @@ class DuckDBRunner:
             f'list(DISTINCT "{OP}")' if OP in held else "[]",
             f'CAST(min("{WEIGHT}") AS BIGINT)' if WEIGHT in held else "NULL",
             *(f'CAST(coalesce(sum("{name}"), 0) AS BIGINT)' if name in held else "0" for name in (PLUS, MINUS)),
+            f'CAST(coalesce(sum(least("{PLUS}", "{MINUS}")), 0) AS BIGINT)' if PLUS in held else "0",
         ]
-        count, operations, least, inserted, deleted = self._run(f'SELECT {", ".join(parts)} FROM "{rows}"').fetchone()
-        return Summary(count, frozenset(operations or ()), least, inserted, deleted)
+        found = self._run(f'SELECT {", ".join(parts)} FROM "{rows}"').fetchone()
+        count, operations, least, inserted, deleted, updated = found
+        return Summary(count, frozenset(operations or ()), least, inserted, deleted, updated)
 
     def _names(self, relation: str) -> set[str]:
         return {name for name, *_ in self._run(f'SELECT * FROM "{relation}" LIMIT 0').description}

@@ -2,6 +2,8 @@
 
     rows of the stream table  =  rows of its query, run by Spark now          EXCEPT ALL, both ways
 
+The newest commit's changelog is checked with it (`changelog_oracle`).
+
 It shares nothing with `audit`: it reads the view that users read, and runs the query's text. So call it after a refresh
 and before the next change of a source. Equal counts or equal sets are not enough, and a skipped refresh is a failure.
 """
@@ -10,6 +12,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from penstock.testing.changelog_oracle import assert_changelog
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -89,3 +93,5 @@ def assert_exact(
         f"{name} differs from its query: {found.only_left} rows missing, {found.only_right} not wanted\n"
         f"missing: {found.samples_left}\nnot wanted: {found.samples_right}\n{context}"
     )
+    changelog = ps.changelog(name)
+    assert_changelog(changelog, changelog.newest())

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from penstock.catalog.migrations import v0001_initial, v0002_rows_at_rest, v0003_effort, v0004_alerts
+from penstock.catalog.migrations import v0001_initial, v0002_rows_at_rest, v0003_effort, v0004_alerts, v0005_changes
 
 
 class Connection(Protocol):
@@ -27,4 +27,5 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     v0002_rows_at_rest.up,
     v0003_effort.up,
     v0004_alerts.up,
+    v0005_changes.up,
 )

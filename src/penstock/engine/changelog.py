@@ -1,0 +1,392 @@
+"""The changelog of a stream table, read back from its own commits: no Spark, no second copy of anything.
+
+    events of a commit  =  net change of (identity, visible columns), one minus and one plus of an identity paired
+
+The identity of a stored row is its key, hidden or not, or all its columns; `first_lsn` and `lsn_count` of the commit's
+record number the events. Within a commit they are ordered by kind and then by value, so every reader numbers them
+alike. A commit that changed hidden columns only has no events.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from penstock.changes.commit_changes import CommitChanges, Positions
+from penstock.compile.stored import SHOWN
+from penstock.engine.commit_record import CommitRecord
+from penstock.engine.definition import Definition
+from penstock.engine.delta_log import Commit, DataFile, DeltaLog, Snapshot
+from penstock.engine.interval import ChangeSet, Kind, Part, Way, classify
+from penstock.engine.log_storage import local_path
+from penstock.engine.scan import CHANGE_SIGNS, CHANGE_TYPE
+from penstock.engine.storage import DEFINITION_KEY, KEY_KEY, records
+from penstock.engine.storage_schema import arrow_schema
+from penstock.errors import FrontierLost, InternalError, NotRetained, StateDamaged
+from penstock.names import WEIGHT
+
+_PLACE, _MINUS, _PLUS = "__ps_place", "__ps_minus_place", "__ps_plus_place"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A commit that has events, or that at least carries a record."""
+
+    version: int
+    record: CommitRecord
+
+    @property
+    def last_lsn(self) -> int:
+        """The position that the table has reached with this commit."""
+        return self.record.first_lsn + self.record.lsn_count - 1
+
+
+class Changelog:
+    """What happened to one stream table, commit by commit, as far back as its log and files go."""
+
+    def __init__(self, name: str, log: DeltaLog) -> None:
+        self.name = name
+        self._log = log
+
+    def latest_version(self) -> int:
+        """The newest version of the table, whoever made it."""
+        return self._log.latest_version()
+
+    def newest_first(self) -> Iterator[Entry]:
+        """Our commits, the newest first, as far back as the log goes and nobody else has changed rows."""
+        return (Entry(version, record) for version, record in records(self._log))
+
+    def newest(self) -> Entry:
+        """The newest commit of ours."""
+        for entry in self.newest_first():
+            return entry
+        raise StateDamaged(name=self.name, why="its newest commit is not one of Penstock")
+
+    def after_version(self, version: int) -> list[Entry]:
+        """Our commits after a version, oldest first; the version itself must still be readable."""
+        found: list[Entry] = []
+        for entry in self.newest_first():
+            if entry.version <= version:
+                return found[::-1]
+            found.append(entry)
+            base = entry.record.base_version
+            if base is not None and base <= version:
+                return found[::-1]
+        if found and found[-1].record.base_version is None and version <= 0:
+            return found[::-1]
+        raise NotRetained(what=f"version {version}", name=self.name, earliest=self._earliest(found).version)
+
+    def after_lsn(self, lsn: int) -> list[Entry]:
+        """Our commits with an event after a position, oldest first."""
+        found: list[Entry] = []
+        for entry in self.newest_first():
+            if entry.last_lsn <= lsn:
+                return found[::-1]
+            if entry.record.lsn_count:
+                found.append(entry)
+            if entry.record.first_lsn <= lsn + 1:
+                return found[::-1]
+        raise NotRetained(what=f"LSN {lsn + 1}", name=self.name, earliest=self._earliest(found).record.first_lsn)
+
+    def at_time(self, moment: datetime) -> Entry:
+        """The newest commit that stood for a moment not after this one."""
+        earliest: Entry | None = None
+        for earliest in self.newest_first():
+            reached = earliest.record.data_timestamp
+            if reached is not None and reached <= moment:
+                return earliest
+        first = earliest.record.data_timestamp if earliest is not None else None
+        raise NotRetained(what=f"the state at {moment.isoformat()}", name=self.name, earliest=first)
+
+    def _earliest(self, found: list[Entry]) -> Entry:
+        return found[-1] if found else self.newest()
+
+    def changes(self, entry: Entry) -> CommitChanges:
+        """The events of one commit; `NotRetained` if its files are gone."""
+        record = entry.record
+        places = np.arange(record.first_lsn, record.first_lsn + record.lsn_count, dtype=np.int64)
+        changes = self._told(entry, entry.version - 1, record.replaces, record.first_lsn, places)
+        if changes.events != record.lsn_count:
+            raise InternalError(
+                why=f"version {entry.version} of {self.name} holds {changes.events} changes, "
+                f"its record counts {record.lsn_count}"
+            )
+        return changes
+
+    def net(self, before: int, entries: Sequence[Entry]) -> CommitChanges:
+        """What several commits together changed since version `before`; all events stand at the last position."""
+        last = entries[-1]
+        replaces = any(entry.record.replaces for entry in entries)
+        return self._told(last, before, replaces, entries[0].record.first_lsn, None)
+
+    def whole(self, entry: Entry) -> CommitChanges:
+        """All visible rows as of a commit of ours, as one event at its last position."""
+        return self._told(entry, None, True, entry.last_lsn, None)
+
+    def schema(self, entry: Entry) -> pa.Schema:
+        """The visible columns as of a commit of ours."""
+        shape = _Shape.of(self._log.snapshot(entry.version), entry.record)
+        return shape.shown(shape.stored.empty_table()).schema
+
+    def snapshot(self, entry: Entry) -> pa.Table:
+        """All visible rows as of a commit of ours."""
+        rows = self.whole(entry).refreshed
+        assert rows is not None
+        return rows
+
+    def _told(
+        self, entry: Entry, before: int | None, replaces: bool, first_lsn: int, places: Positions | None
+    ) -> CommitChanges:
+        record = entry.record
+        try:
+            snapshot = self._log.snapshot(entry.version)
+            commit = self._log.commit(entry.version)
+            shape = _Shape.of(snapshot, record)
+            if replaces or before is None:
+                parts = _all_rows(snapshot, shape)
+            else:
+                parts = _net(classify(self._log, before, entry.version), shape, commit)
+        except (FrontierLost, FileNotFoundError):
+            earliest = next((each.version for each in self._kept() if each.version > entry.version), "none")
+            raise NotRetained(what=f"version {entry.version}", name=self.name, earliest=earliest) from None
+        deleted, updated = parts.deletes.num_rows, parts.now.num_rows
+        if places is None:
+            places = np.full(deleted + updated + parts.inserts.num_rows, entry.last_lsn, np.int64)
+        return CommitChanges(
+            table=self.name,
+            version=entry.version,
+            first_lsn=first_lsn,
+            last_lsn=entry.last_lsn,
+            data_timestamp=record.data_timestamp,
+            committed_at=commit.committed_at or datetime.now(UTC),
+            key=shape.visible_key,
+            deletes=parts.deletes,
+            was=parts.was,
+            now=parts.now,
+            inserts=parts.inserts,
+            delete_lsns=places[:deleted],
+            update_lsns=places[deleted : deleted + updated],
+            insert_lsns=places[deleted + updated :],
+            refreshed=parts.refreshed,
+        )
+
+    def _kept(self) -> Iterator[Entry]:
+        """Commits whose files are all there, oldest first."""
+        found = [entry for entry in self.newest_first() if entry.record.lsn_count]
+        for entry in reversed(found):
+            commit = self._log.commit(entry.version)
+            files = [*commit.cdc, *(added.file for added in commit.adds)]
+            if all((path := local_path(file.path)) is None or _exists(path) for file in files):
+                yield entry
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """Which columns a version stores, which of them are seen, and which identify a row."""
+
+    stored: pa.Schema
+    visible: tuple[tuple[str, str], ...]
+    """Visible name, storage name."""
+    identity: tuple[str, ...]
+    keyed: bool
+    weighted: bool
+    hides_rows: bool
+
+    @classmethod
+    def of(cls, snapshot: Snapshot, record: CommitRecord) -> _Shape:
+        properties = {**snapshot.properties, **(record.properties or {})}
+        definition = Definition.from_json(properties[DEFINITION_KEY])
+        key = json.loads(properties.get(KEY_KEY, "null"))
+        stored = arrow_schema(snapshot.metadata.schema_json)
+        marks = {WEIGHT, SHOWN}
+        return cls(
+            stored=stored,
+            visible=tuple((visible, name) for visible, name, _ in definition.columns),
+            identity=tuple(name for name in stored.names if name not in marks) if key is None else tuple(key),
+            keyed=key is not None,
+            weighted=definition.weighted,
+            hides_rows=definition.has_hidden_rows,
+        )
+
+    @property
+    def read(self) -> list[str]:
+        """The stored columns that events are made of."""
+        names = dict.fromkeys((*self.identity, *(name for _, name in self.visible)))
+        marks = ([WEIGHT] if self.weighted else []) + ([SHOWN] if self.hides_rows else [])
+        return [*names, *marks]
+
+    @property
+    def visible_key(self) -> tuple[str, ...]:
+        """The key by its visible names; empty if a part of it is hidden, or if there is none."""
+        if not self.keyed:
+            return ()
+        names = {stored: visible for visible, stored in self.visible}
+        return tuple(names[name] for name in self.identity) if all(name in names for name in self.identity) else ()
+
+    def shown(self, rows: pa.Table) -> pa.Table:
+        """What a user sees of physical rows: copies as rows of their own."""
+        if self.hides_rows and SHOWN in rows.column_names:
+            rows = rows.filter(rows.column(SHOWN))
+        if self.weighted and WEIGHT in rows.column_names:
+            rows = _repeated(rows, rows.column(WEIGHT))
+        return rows.select([name for _, name in self.visible]).rename_columns([name for name, _ in self.visible])
+
+    def ordered(self, rows: pa.Table) -> pa.Table:
+        """Visible rows in an order that depends on their values alone."""
+        return rows.take(_order(_comparable(rows)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    deletes: pa.Table
+    was: pa.Table
+    now: pa.Table
+    inserts: pa.Table
+    refreshed: pa.Table | None = None
+
+
+def _all_rows(snapshot: Snapshot, shape: _Shape) -> _Parts:
+    rows = shape.shown(_rows_at(snapshot, shape))
+    nothing = rows.slice(0, 0)
+    return _Parts(nothing, nothing, nothing, nothing, shape.ordered(rows))
+
+
+def _net(change_set: ChangeSet, shape: _Shape, commit: Commit) -> _Parts:
+    rows = _signed(change_set, shape, commit)
+    if shape.hides_rows:
+        rows = rows.filter(rows.column(SHOWN))
+    if shape.weighted:
+        counts = pc.multiply(rows.column(_PLACE), rows.column(WEIGHT))
+        rows = rows.drop_columns([_PLACE]).append_column(_PLACE, counts)
+    values = [name for name in shape.read if name not in {WEIGHT, SHOWN}]
+    sign, rows = rows.column(_PLACE), rows.select(values)
+    keys = _comparable(rows)
+    grouped = (
+        keys.append_column(WEIGHT, sign)
+        .append_column(_PLACE, pa.array(np.arange(rows.num_rows)))
+        .group_by(keys.column_names)
+        .aggregate([(WEIGHT, "sum"), (_PLACE, "min")])
+    )
+    kept = grouped.filter(pc.not_equal(grouped.column(f"{WEIGHT}_sum"), 0))
+    kept = kept.take(_order(kept.select(keys.column_names)))
+    net, keys = rows.take(kept.column(f"{_PLACE}_min")), kept.select(keys.column_names)
+    weights = kept.column(f"{WEIGHT}_sum")
+    came, went = pc.greater(weights, 0), pc.less(weights, 0)
+    plain = _Shape(shape.stored, shape.visible, shape.identity, shape.keyed, False, False)
+    if not shape.keyed:
+        deletes = _repeated(net.filter(went), pc.negate(weights.filter(went)))
+        inserts = _repeated(net.filter(came), weights.filter(came))
+        nothing = plain.shown(net.slice(0, 0))
+        return _Parts(plain.shown(deletes), nothing, nothing, plain.shown(inserts))
+    identity = [keys.column_names[values.index(name)] for name in shape.identity]
+    return _paired(net, keys.select(identity), came, plain)
+
+
+def _paired(net: pa.Table, keys: pa.Table, came: pa.ChunkedArray, shape: _Shape) -> _Parts:
+    """One minus and one plus of the same key are one update."""
+    places = pa.array(np.arange(net.num_rows))
+    minus = pc.if_else(came, pa.scalar(None, pa.int64()), places)
+    plus = pc.if_else(came, places, pa.scalar(None, pa.int64()))
+    table = pa.table([*keys.columns, minus, plus], names=[*keys.column_names, _MINUS, _PLUS])
+    per_key = table.group_by(keys.column_names, use_threads=False).aggregate([(_MINUS, "max"), (_PLUS, "max")])
+    minus, plus = per_key.column(f"{_MINUS}_max"), per_key.column(f"{_PLUS}_max")
+    both = pc.and_(pc.is_valid(minus), pc.is_valid(plus))
+    place = pc.sort_indices(pa.table({"at": plus.filter(both)}), sort_keys=[("at", "ascending")])
+    rows = shape.shown(net)
+    return _Parts(
+        deletes=rows.take(_sorted(minus.filter(pc.is_null(plus)))),
+        was=rows.take(minus.filter(both).take(place)),
+        now=rows.take(plus.filter(both).take(place)),
+        inserts=rows.take(_sorted(plus.filter(pc.is_null(minus)))),
+    )
+
+
+def _told(change_set: ChangeSet, commit: Commit) -> Part:
+    """What a commit of a table with deletion vectors tells by itself: change files, or files that it only added."""
+    fresh = tuple(added.file for added in commit.adds if added.data_change)
+    if not commit.cdc and (commit.removes or any(file.deletion_vector is not None for file in fresh)):
+        raise InternalError(why=f"the changelog cannot read {change_set.end.root}: {change_set.reader_because}")
+    return Part(commit.version - 1, commit.version, Way.COMMITS, () if commit.cdc else fresh, (), commit.cdc)
+
+
+def _signed(change_set: ChangeSet, shape: _Shape, commit: Commit) -> pa.Table:
+    """The rows that the commit added and removed, with +1 or −1 in `_PLACE`."""
+    wanted = pa.schema([shape.stored.field(name) for name in shape.read])
+    target = wanted.append(pa.field(_PLACE, pa.int64()))
+    tables = [target.empty_table()]
+    for part in change_set.parts if change_set.kind is not Kind.READER else [_told(change_set, commit)]:
+        for files, sign in ((part.plus, 1), (part.minus, -1)):
+            for file in files:
+                rows = _read(file, wanted)
+                tables.append(rows.append_column(_PLACE, pa.array(np.full(rows.num_rows, sign, np.int64))))
+        for file in part.cdc:
+            rows = _read(file, wanted.append(pa.field(CHANGE_TYPE, pa.string())))
+            came = pc.is_in(
+                rows.column(CHANGE_TYPE), value_set=pa.array([kind for kind, sign in CHANGE_SIGNS.items() if sign > 0])
+            )
+            signs = pc.if_else(came, pa.scalar(1, pa.int64()), pa.scalar(-1, pa.int64()))
+            tables.append(rows.drop_columns([CHANGE_TYPE]).append_column(_PLACE, signs))
+    return pa.concat_tables(tables)
+
+
+def _rows_at(snapshot: Snapshot, shape: _Shape) -> pa.Table:
+    wanted = pa.schema([shape.stored.field(name) for name in shape.read])
+    return pa.concat_tables([wanted.empty_table(), *(_read(file, wanted) for file in snapshot.files)])
+
+
+def _read(file: DataFile, wanted: pa.Schema) -> pa.Table:
+    path = local_path(file.path)
+    rows = pq.read_table(path if path is not None else file.path, columns=wanted.names, partitioning=None)
+    return rows.select(wanted.names).cast(wanted)
+
+
+def _exists(path: str) -> bool:
+    try:
+        with open(path, "rb"):
+            return True
+    except OSError:
+        return False
+
+
+def _repeated(rows: pa.Table, times: pa.ChunkedArray) -> pa.Table:
+    counts = times.to_numpy()
+    if (counts == 1).all():
+        return rows
+    return rows.take(pa.array(np.repeat(np.arange(rows.num_rows), counts)))
+
+
+def _comparable(rows: pa.Table) -> pa.Table:
+    """Columns that are equal exactly where those of `rows` hold the same value, and that can be grouped and sorted.
+
+    Floating-point numbers go by their bits, so −0.0 is not 0.0, and every NaN is one value. Nested values go by a text
+    that has all of them.
+    """
+    columns = []
+    for column in rows.columns:
+        kind = column.type
+        if pa.types.is_floating(kind):
+            array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+            array = pc.if_else(pc.is_nan(array), pa.scalar(float("nan"), kind), array)
+            columns.append(array.view(pa.int64() if kind.bit_width == 64 else pa.int32()))
+        elif pa.types.is_nested(kind):
+            texts = [None if value is None else repr(value) for value in column.to_pylist()]
+            columns.append(pa.array(texts, pa.string()))
+        else:
+            columns.append(column)
+    # Names of the rows could be twice the same after case folding, or clash with ours.
+    return pa.table(columns, names=[f"k{place}" for place in range(len(columns))])
+
+
+def _order(keys: pa.Table) -> pa.Array:
+    return pc.sort_indices(keys, sort_keys=[(name, "ascending") for name in keys.column_names])
+
+
+def _sorted(places: pa.ChunkedArray) -> pa.Array:
+    return places.take(pc.sort_indices(places))

@@ -1,0 +1,1 @@
+"""Subscriptions: who follows the changes of stream tables, where each has got to, and what it is given."""

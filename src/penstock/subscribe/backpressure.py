@@ -1,0 +1,102 @@
+"""What happens to commits that arrive faster than a subscriber takes them; `buffer` of them may wait.
+
+    block         nothing is lost: beyond the buffer the subscriber is read to from the table's own log
+    drop_oldest   the longest waiting commit makes room
+    drop_newest   the arriving commit is left out
+    sample(n)     every n-th commit is taken, the rest are left out
+    demand        like block, but nothing is given that was not asked for (`request`)
+
+Every event that is left out is counted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from dataclasses import dataclass
+from typing import Literal
+
+from penstock.engine.changelog import Entry
+from penstock.errors import InvalidValue
+
+Kind = Literal["block", "drop_oldest", "drop_newest", "sample", "demand"]
+
+_SAMPLE = re.compile(r"sample\((\d+)\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """One way to deal with a slow subscriber."""
+
+    kind: Kind = "block"
+    every: int = 1
+
+    @classmethod
+    def parse(cls, text: str) -> Policy:
+        """`block`, `drop_oldest`, `drop_newest`, `sample(n)` or `demand`."""
+        match text:
+            case "block" | "drop_oldest" | "drop_newest" | "demand":
+                return cls(text)
+        found = _SAMPLE.fullmatch(text)
+        if found is None or int(found[1]) < 1:
+            allowed = "block, drop_oldest, drop_newest, sample(n) with n from 1 on, demand"
+            raise InvalidValue(what="policy", value=text, allowed=allowed)
+        return cls("sample", int(found[1]))
+
+    @property
+    def keeps_all(self) -> bool:
+        """True if nothing is ever left out."""
+        return self.kind in {"block", "demand"}
+
+
+class Waiting:
+    """The commits that wait for one subscriber."""
+
+    def __init__(self, policy: Policy, buffer: int) -> None:
+        self._policy = policy
+        self._buffer = buffer
+        self._entries: deque[Entry] = deque()
+        self._arrived = 0
+        self.dropped = 0
+        """Events that were left out."""
+        self.behind = False
+        """More commits are in the log than wait here."""
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def add(self, entry: Entry) -> None:
+        """A commit arrived."""
+        if not entry.record.lsn_count:
+            return
+        if self._policy.kind == "sample":
+            self._arrived += 1
+            if self._arrived % self._policy.every:
+                self.dropped += entry.record.lsn_count
+                return
+        if self.behind:
+            return
+        if len(self._entries) >= self._buffer:
+            match self._policy.kind:
+                case "drop_newest":
+                    self.dropped += entry.record.lsn_count
+                    return
+                case "block" | "demand":
+                    self.behind = True
+                    return
+            self.dropped += self._entries.popleft().record.lsn_count
+        self._entries.append(entry)
+
+    def first(self) -> Entry | None:
+        """The commit that waits longest; it stays."""
+        return self._entries[0] if self._entries else None
+
+    def take(self) -> Entry:
+        """The commit that waits longest."""
+        return self._entries.popleft()
+
+    def take_all(self) -> list[Entry]:
+        """All that wait."""
+        taken = list(self._entries)
+        self._entries.clear()
+        return taken

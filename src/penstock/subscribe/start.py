@@ -1,0 +1,98 @@
+"""Where a subscription begins.
+
+now          what is committed from here on
+snapshot     all rows as they are, then what is committed after exactly these
+version n    what was committed after version n of the stream table
+timestamp t  what was committed after the newest state that stands for a moment up to t
+lsn n        the events after position n; 0 is the whole changelog
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal
+
+from penstock.engine.changelog import Changelog, Entry
+from penstock.errors import InvalidValue, NotReached
+
+Kind = Literal["now", "snapshot", "version", "timestamp", "lsn"]
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A point in a changelog, as somebody named it."""
+
+    kind: Kind = "now"
+    value: int | datetime | None = None
+
+    @classmethod
+    def of(
+        cls,
+        start: str | None = None,
+        *,
+        version: int | None = None,
+        timestamp: datetime | None = None,
+        lsn: int | None = None,
+    ) -> Start:
+        """The one point that was named; now if none was."""
+        given = [
+            each
+            for each in (
+                cls("now") if start == "now" else cls("snapshot") if start == "snapshot" else None,
+                cls("version", version) if version is not None else None,
+                cls("timestamp", timestamp) if timestamp is not None else None,
+                cls("lsn", lsn) if lsn is not None else None,
+            )
+            if each is not None
+        ]
+        if start not in (None, "now", "snapshot"):
+            raise InvalidValue(what="start", value=start, allowed="now, snapshot")
+        if len(given) > 1:
+            raise InvalidValue(
+                what="start", value=", ".join(each.kind for each in given), allowed="one point to begin at"
+            )
+        return given[0] if given else cls()
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A point in a changelog, found: events after `lsn`, which lie in commits after `version`."""
+
+    version: int
+    lsn: int
+    snapshot: Entry | None = None
+    """The commit whose rows come first, if the subscription begins with all rows."""
+
+
+def locate(changelog: Changelog, start: Start) -> Point:
+    """Find the point; `NotRetained` if it is no longer kept, `NotReached` if it lies ahead."""
+    newest = changelog.newest()
+    match start.kind:
+        case "now":
+            return Point(newest.version, newest.last_lsn)
+        case "snapshot":
+            return Point(newest.version, newest.last_lsn, newest)
+        case "version":
+            asked = _number(start)
+            if asked > changelog.latest_version():
+                raise NotReached(what=f"version {asked}", name=changelog.name, newest=changelog.latest_version())
+            following = changelog.after_version(asked)
+            return Point(asked, following[0].record.first_lsn - 1 if following else newest.last_lsn)
+        case "timestamp":
+            assert isinstance(start.value, datetime)
+            moment = start.value if start.value.tzinfo is not None else start.value.replace(tzinfo=UTC)
+            found = changelog.at_time(moment)
+            return Point(found.version, found.last_lsn)
+        case "lsn":
+            asked = _number(start)
+            if asked > newest.last_lsn:
+                raise NotReached(what=f"LSN {asked}", name=changelog.name, newest=newest.last_lsn)
+            entries = changelog.after_lsn(asked)
+            return Point(entries[0].version - 1 if entries else newest.version, asked)
+
+
+def _number(start: Start) -> int:
+    if not isinstance(start.value, int) or start.value < 0:
+        raise InvalidValue(what=start.kind, value=start.value, allowed="a whole number from 0 on")
+    return start.value

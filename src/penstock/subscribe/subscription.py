@@ -1,0 +1,435 @@
+"""One subscriber: its position in a changelog, and what it is given next.
+
+    delivered  =  the events after the start, in order, each once            policies that keep all
+                  the same without those that were counted as dropped        policies that drop
+
+A subscription holds no rows: commits wait for it by their records, and the rows are shared with all who follow the same
+table. `every` gives each commit by itself, `net` gives all that wait as one change, in which what came and went again
+is not seen. Positions are acknowledged by their reader; a durable subscription begins there the next time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import threading
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from types import TracebackType
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from penstock.changes.change_event import ChangeEvent
+from penstock.changes.commit_changes import CommitChanges
+from penstock.engine.changelog import Entry
+from penstock.errors import InvalidValue, PenstockError, SubscriptionEnded
+from penstock.subscribe.backpressure import Policy, Waiting
+from penstock.subscribe.feed import Feed
+from penstock.subscribe.start import Point
+from penstock.subscribe.table_feed import TableFeed
+
+Delivery = Literal["every", "net"]
+Choose = Callable[[CommitChanges], CommitChanges]
+Item = CommitChanges | datetime
+"""A commit's events, or the moment that the table stands for."""
+
+_ids = itertools.count(1)
+
+
+class State(StrEnum):
+    """What a subscription is doing."""
+
+    ACTIVE = "active"
+    PAUSED = "paused"
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionMetrics:
+    """How a subscription is doing."""
+
+    id: str
+    stream_table: str
+    state: str
+    position: int
+    delivered: int
+    """Events given so far."""
+    dropped: int
+    """Events left out so far."""
+    lag: int
+    """Events between its position and the table's newest."""
+    age_seconds: float
+
+
+class Subscription:
+    """Iterate it, or ask it with `next`; `async for` works too. Use it as a context manager, or cancel it."""
+
+    def __init__(
+        self,
+        feed: Feed,
+        table: TableFeed,
+        point: Point,
+        *,
+        choose: Choose,
+        policy: Policy,
+        buffer: int = 1024,
+        delivery: Delivery = "every",
+        progress: bool = False,
+        name: str | None = None,
+        acknowledge: Callable[[int], None] | None = None,
+    ) -> None:
+        if buffer < 1:
+            raise InvalidValue(what="buffer", value=buffer, allowed="a whole number from 1 on")
+        if delivery not in ("every", "net"):
+            raise InvalidValue(what="delivery", value=delivery, allowed="every, net")
+        self.id = name or f"sub-{next(_ids)}"
+        self.stream_table = table.name
+        self.wants_progress = progress
+        self.state = State.ACTIVE
+        self.position = point.lsn
+        """Everything up to this LSN was given, left out or not chosen."""
+        self.version = point.version
+        self.delivered = 0
+        self._feed, self._table, self._choose = feed, table, choose
+        self._policy, self._delivery = policy, delivery
+        self._acknowledge = acknowledge
+        self._snapshot = point.snapshot
+        self._waiting = Waiting(policy, buffer)
+        self._moment: datetime | None = None
+        self._told: datetime | None = None
+        self._events: deque[ChangeEvent] = deque()
+        self._demand = 0
+        self._error: PenstockError | None = None
+        self._woken = threading.Condition()
+        self._taking = threading.Lock()
+        self._sleepers: set[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = set()
+        self._since = time.monotonic()
+        feed.follow(table, self, self.arrived, point.version)
+
+    # -- asking
+
+    def __iter__(self) -> Iterator[ChangeEvent]:
+        while (event := self.next()) is not None:
+            yield event
+
+    def next(self, timeout: float | None = None) -> ChangeEvent | None:
+        """The next event; None when `timeout` seconds have passed without one, or the subscription was cancelled."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while not self._events:
+            left = None if deadline is None else max(0.0, deadline - time.monotonic())
+            item = self._next_item(left)
+            if item is None:
+                return None
+            self._events.extend(self._as_events(item))
+        return self._events.popleft()
+
+    def next_commit(self, timeout: float | None = None) -> CommitChanges | None:
+        """The next commit's events together; None as for `next`. Do not mix the two on one subscription."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while True:
+            left = None if deadline is None else max(0.0, deadline - time.monotonic())
+            item = self._next_item(left)
+            if item is None or isinstance(item, CommitChanges):
+                return item
+
+    def commits(self) -> Iterator[CommitChanges]:
+        """Commit by commit, until the subscription is cancelled."""
+        while (changes := self.next_commit()) is not None:
+            yield changes
+
+    def __aiter__(self) -> AsyncIterator[ChangeEvent]:
+        return self._events_async()
+
+    async def _events_async(self) -> AsyncIterator[ChangeEvent]:
+        async for item in self._items_async():
+            for event in self._as_events(item):
+                yield event
+
+    async def commits_async(self) -> AsyncIterator[CommitChanges]:
+        """Commit by commit, without ever blocking the event loop."""
+        async for item in self._items_async():
+            if isinstance(item, CommitChanges):
+                yield item
+
+    async def _items_async(self) -> AsyncIterator[Item]:
+        loop = asyncio.get_running_loop()
+        while self.state is not State.CANCELLED:
+            if self._at_hand():
+                item = self._take()
+            elif self._ready():
+                # Reading a log or a file takes its time.
+                item = await asyncio.to_thread(self._take)
+            else:
+                await self._sleep(loop)
+                continue
+            if item is not None:
+                yield item
+        self._raise_error()
+
+    async def _sleep(self, loop: asyncio.AbstractEventLoop) -> None:
+        sleeper = loop, loop.create_future()
+        with self._woken:
+            if self._ready() or self.state is State.CANCELLED:
+                return
+            self._sleepers.add(sleeper)
+        try:
+            await sleeper[1]
+        finally:
+            with self._woken:
+                self._sleepers.discard(sleeper)
+
+    # -- steering
+
+    def pause(self) -> bool:
+        """Give nothing until `resume`; False if the subscription was not active."""
+        return self._turn(State.ACTIVE, State.PAUSED)
+
+    def resume(self) -> bool:
+        """Go on where `pause` stopped; False if the subscription was not paused."""
+        return self._turn(State.PAUSED, State.ACTIVE)
+
+    def cancel(self) -> bool:
+        """End it: whoever waits for an event gets none; False if it had ended already."""
+        with self._woken:
+            if self.state is State.CANCELLED:
+                return False
+            self.state = State.CANCELLED
+            self._wake()
+        self._feed.leave(self._table, self)
+        return True
+
+    def request(self, commits: int) -> None:
+        """Ask for so many more commits, where the policy is `demand`."""
+        if self._policy.kind != "demand" or commits < 1:
+            raise InvalidValue(what="request", value=commits, allowed="from 1 on, with policy='demand'")
+        with self._woken:
+            self._demand += commits
+            self._wake()
+
+    def acknowledge(self, lsn: int | None = None) -> int:
+        """Remember that everything up to a position was taken over, by default all that was given; that position."""
+        position = self._given_up_to() if lsn is None else lsn
+        if position > self.position:
+            raise InvalidValue(what="lsn", value=position, allowed=f"up to {self.position}, which was given last")
+        if self._acknowledge is None:
+            raise InvalidValue(what="acknowledge", value=position, allowed="subscriptions with a name")
+        self._acknowledge(position)
+        return position
+
+    def metrics(self) -> SubscriptionMetrics:
+        """How it is doing."""
+        with self._woken:
+            return SubscriptionMetrics(
+                id=self.id,
+                stream_table=self.stream_table,
+                state=self.state.value,
+                position=self.position,
+                delivered=self.delivered,
+                dropped=self._waiting.dropped,
+                lag=max(0, self._table.head.last_lsn - self.position),
+                age_seconds=time.monotonic() - self._since,
+            )
+
+    @property
+    def dropped(self) -> int:
+        """Events that were left out so far."""
+        return self._waiting.dropped
+
+    def __enter__(self) -> Subscription:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.cancel()
+
+    # -- what the feed says
+
+    def arrived(self, entries: list[Entry]) -> None:
+        """Commits came."""
+        with self._woken:
+            for entry in entries:
+                self._waiting.add(entry)
+                self._moment = entry.record.data_timestamp or self._moment
+            self._wake()
+
+    def progressed(self, moment: datetime) -> None:
+        """The table stands for this moment, without a commit."""
+        with self._woken:
+            if not len(self._waiting) and not self._waiting.behind and (self._told is None or moment > self._told):
+                self._moment = moment
+                self._wake()
+
+    def failed(self, error: PenstockError) -> None:
+        """The table cannot be followed any more."""
+        with self._woken:
+            self._error = error
+            self.state = State.CANCELLED
+            self._wake()
+        self._feed.leave(self._table, self)
+
+    # -- taking
+
+    def _next_item(self, timeout: float | None) -> Item | None:
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while True:
+            with self._woken:
+                while not self._ready() and self.state is not State.CANCELLED:
+                    left = None if deadline is None else deadline - time.monotonic()
+                    if left is not None and left <= 0:
+                        return None
+                    self._woken.wait(left)
+                if self.state is State.CANCELLED:
+                    self._raise_error()
+                    return None
+            item = self._take()
+            if item is not None:
+                return item
+
+    def _ready(self) -> bool:
+        if self.state is not State.ACTIVE:
+            return False
+        if self._policy.kind == "demand" and not self._demand:
+            return False
+        progress = self.wants_progress and self._moment is not None and self._moment != self._told
+        return self._snapshot is not None or len(self._waiting) > 0 or self._waiting.behind or progress
+
+    def _at_hand(self) -> bool:
+        """True if the next item is in memory, so that taking it blocks nobody."""
+        with self._woken:
+            first = self._waiting.first()
+            if not self._ready() or self._snapshot is not None or self._delivery == "net":
+                return False
+            return self._table.has(first) if first is not None else not self._waiting.behind
+
+    def _take(self) -> Item | None:
+        """The next item, if there is one; the rows are read outside the lock that the feed takes."""
+        with self._taking:
+            with self._woken:
+                if not self._ready():
+                    return None
+                snapshot, self._snapshot = self._snapshot, None
+                entries = [] if snapshot is not None else self._next_entries()
+                behind = not entries and snapshot is None and self._waiting.behind
+            if behind:
+                self._catch_up()
+                return None
+            if snapshot is not None:
+                return self._given(self._table.changelog.whole(snapshot), snapshot)
+            if not entries:
+                return self._progress()
+            return self._given(self._read(entries).after(self.position), entries[-1])
+
+    def _next_entries(self) -> list[Entry]:
+        first = self._waiting.first()
+        if first is None:
+            return []
+        # Of a commit that was given in part, the rest comes by itself.
+        if self._delivery == "net" and first.record.first_lsn > self.position:
+            return self._waiting.take_all()
+        return [self._waiting.take()]
+
+    def _read(self, entries: list[Entry]) -> CommitChanges:
+        if len(entries) == 1:
+            return self._table.changes(entries[0])
+        return self._table.changelog.net(self.version, entries)
+
+    def _catch_up(self) -> None:
+        """Let commits wait that there was no room for when they came."""
+        with self._table.turn:
+            entries = self._table.after(self.version)
+            with self._woken:
+                self._waiting.behind = False
+                for entry in entries:
+                    self._waiting.add(entry)
+
+    def _given(self, changes: CommitChanges, entry: Entry) -> CommitChanges | None:
+        chosen = self._choose(changes)
+        with self._woken:
+            self.position, self.version = changes.last_lsn, entry.version
+            if not chosen:
+                return None
+            self.delivered += chosen.events
+            if self._policy.kind == "demand":
+                self._demand -= 1
+        return chosen
+
+    def _progress(self) -> datetime | None:
+        with self._woken:
+            if self._moment == self._told:
+                return None
+            self._told = self._moment
+            return self._moment
+
+    def _as_events(self, item: Item) -> list[ChangeEvent]:
+        if isinstance(item, datetime):
+            return [ChangeEvent.watermark(milliseconds(item))]
+        return events_of(item)
+
+    def _given_up_to(self) -> int:
+        """Everything before the first event that still waits to be handed out."""
+        for event in self._events:
+            if event.sequence is not None:
+                return event.sequence - event.row_count()
+        return self.position
+
+    def _turn(self, from_state: State, to_state: State) -> bool:
+        with self._woken:
+            if self.state is not from_state:
+                return False
+            self.state = to_state
+            self._wake()
+            return True
+
+    def _wake(self) -> None:
+        self._woken.notify_all()
+        for loop, future in self._sleepers:
+            loop.call_soon_threadsafe(_settle, future)
+        self._sleepers.clear()
+
+    def _raise_error(self) -> None:
+        if self._error is not None:
+            why, at = self._error.text, self.position
+            raise SubscriptionEnded(name=self.stream_table, why=why, position=at) from self._error
+
+
+def events_of(changes: CommitChanges) -> list[ChangeEvent]:
+    """The events of a commit as batches: what goes, what is replaced, what comes.
+
+    An event's sequence is the position of its last row. All rows anew are a snapshot.
+    """
+    stamp = milliseconds(changes.data_timestamp or changes.committed_at)
+    events: list[ChangeEvent] = []
+    for kind, was, now, lsns in changes.runs():
+        last = int(lsns[-1])
+        match kind:
+            case "delete":
+                events.append(ChangeEvent.delete(_batch(was), stamp, last))
+            case "update":
+                events.append(ChangeEvent.update(_batch(was), _batch(now), stamp, last))
+            case "insert":
+                events.append(ChangeEvent.insert(_batch(now), stamp, last))
+            case _:
+                events.append(ChangeEvent.snapshot(_batch(now), stamp))
+    return events
+
+
+def _batch(rows: pa.Table | None) -> pa.RecordBatch:
+    assert rows is not None
+    batches = rows.combine_chunks().to_batches()
+    return batches[0] if batches else pa.RecordBatch.from_pylist([], rows.schema)
+
+
+def milliseconds(moment: datetime) -> int:
+    """Since 1970."""
+    return int(moment.timestamp() * 1000)
+
+
+def _settle(future: asyncio.Future[Any]) -> None:
+    if not future.done():
+        future.set_result(None)

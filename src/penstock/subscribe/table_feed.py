@@ -1,0 +1,110 @@
+"""The newest commits of one stream table, read once for all who follow it.
+
+Commits are known by their records; their rows are read when somebody asks, and kept by reference while there is room.
+Whoever is further behind than this remembers is served from the table's own log, so nothing is lost by forgetting.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+
+from penstock.changes.commit_changes import CommitChanges
+from penstock.engine.changelog import Changelog, Entry
+from penstock.errors import SourceMissing, StreamTableGone
+
+KEPT_BYTES = 64 * 1024 * 1024
+"""Rows of so many bytes are kept for subscribers that have not read them yet."""
+
+KEPT_COMMITS = 4096
+"""So many commits are remembered without their rows."""
+
+
+class TableFeed:
+    """One stream table as its subscribers see it."""
+
+    def __init__(self, changelog: Changelog) -> None:
+        self.changelog = changelog
+        self.head = changelog.newest()
+        self._seen = max(changelog.latest_version(), self.head.version)
+        self._identity = self.head.record.stream_table_id
+        self._recent: list[Entry] = []
+        self._since = self.head.version
+        self._rows: OrderedDict[int, CommitChanges] = OrderedDict()
+        self._bytes = 0
+        self._lock = threading.RLock()
+        self.turn = threading.RLock()
+        """Held while followers are told, and while one more begins: so none misses a commit or hears of it twice."""
+        self._reading: dict[int, threading.Event] = {}
+
+    @property
+    def name(self) -> str:
+        """The stream table's name."""
+        return self.changelog.name
+
+    def look(self) -> list[Entry]:
+        """Commits of ours that came since the last look, oldest first."""
+        try:
+            latest = self.changelog.latest_version()
+        except SourceMissing:
+            raise StreamTableGone(name=self.name, why="its storage is gone") from None
+        if latest == self._seen:
+            return []
+        if latest < self._seen or self.changelog.newest().record.stream_table_id != self._identity:
+            raise StreamTableGone(name=self.name, why="it was dropped and created again")
+        with self._lock:
+            fresh = self.changelog.after_version(self.head.version)
+            if fresh:
+                self.head = fresh[-1]
+                self._recent.extend(fresh)
+                if (surplus := len(self._recent) - KEPT_COMMITS) > 0:
+                    self._since = self._recent[surplus - 1].version
+                    del self._recent[:surplus]
+            self._seen = latest
+        return fresh
+
+    def after(self, version: int) -> list[Entry]:
+        """The commits after a version that have been seen so far, oldest first."""
+        with self._lock:
+            if version >= self._since:
+                return [entry for entry in self._recent if entry.version > version]
+            head = self.head.version
+        return [entry for entry in self.changelog.after_version(version) if entry.version <= head]
+
+    def has(self, entry: Entry) -> bool:
+        """True if the commit's rows are at hand."""
+        with self._lock:
+            return entry.version in self._rows
+
+    def changes(self, entry: Entry) -> CommitChanges:
+        """The commit's events; read once, however many ask at the same time."""
+        return self._once(entry.version, lambda: self.changelog.changes(entry))
+
+    def _once(self, version: int, read: Callable[[], CommitChanges]) -> CommitChanges:
+        while True:
+            with self._lock:
+                found = self._rows.get(version)
+                if found is not None:
+                    self._rows.move_to_end(version)
+                    return found
+                under_way = self._reading.get(version)
+                if under_way is None:
+                    self._reading[version] = threading.Event()
+                    break
+            under_way.wait()
+        try:
+            found = read()
+            with self._lock:
+                self._keep(version, found)
+            return found
+        finally:
+            with self._lock:
+                self._reading.pop(version).set()
+
+    def _keep(self, version: int, changes: CommitChanges) -> None:
+        self._rows[version] = changes
+        self._bytes += changes.nbytes
+        while self._bytes > KEPT_BYTES and len(self._rows) > 1:
+            _, gone = self._rows.popitem(last=False)
+            self._bytes -= gone.nbytes
