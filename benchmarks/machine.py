@@ -16,7 +16,7 @@ def describe(ps: penstock.StreamTables) -> dict[str, Any]:
     java = ps.spark.sparkContext._jvm
     return {
         "cpus": os.cpu_count(),
-        "cpu": _cpu_name(),
+        "cpu": cpu_name(),
         "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
         "load_average": [round(each, 2) for each in os.getloadavg()],
         "platform": platform.platform(),
@@ -29,7 +29,8 @@ def describe(ps: penstock.StreamTables) -> dict[str, Any]:
     }
 
 
-def _cpu_name() -> str:
+def cpu_name() -> str:
+    """The processor, as it calls itself."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:

@@ -27,6 +27,11 @@
     │   ├── DiskFull              no space left to write
     │   ├── EngineUnavailable     Spark was stopped, lost an executor, or is gone
     │   └── StorageUnreachable    files could not be read or written for the moment
+    ├── ChangeError               a change event is at fault                            NEVER
+    │   ├── InvalidChange         it contradicts itself, or does not fit its type
+    │   ├── UnreadableChange      the bytes are not what they should be
+    │   ├── NotConvertible        another notation needs what it does not have
+    │   └── NotOneRowPerKey       two rows of one key at once
     ├── FuseBlown                 far more changed than usual; a person should look     NEVER
     ├── CatalogError              the catalog database failed                           BACKOFF
     └── InternalError             a bug in Penstock                                     BUG
@@ -411,6 +416,46 @@ class StateDamaged(StorageError):
     retry = Retry.REINITIALIZE
     message = "the stored rows of {name} contradict the changes: {why}"
     hint = "Somebody else may have written to its storage. The next refresh rebuilds it."
+
+
+class ChangeError(PenstockError):
+    """A change event, or a batch of them, is at fault."""
+
+    condition = "CHANGE"
+
+
+class InvalidChange(ChangeError):
+    """A change that contradicts itself, or does not fit the type that should hold it."""
+
+    condition = "INVALID_CHANGE"
+    message = "{what} cannot be: {why}"
+    hint = "{fix}"
+
+
+class UnreadableChange(ChangeError):
+    """Bytes that are not the change, envelope or checkpoint they should be."""
+
+    condition = "UNREADABLE_CHANGE"
+    message = "{what} cannot be read: {why}"
+    hint = (
+        "Nothing of it was used. Read it again from where it came; if it stays so, it is damaged or of another format."
+    )
+
+
+class NotConvertible(ChangeError):
+    """A change that another notation has no way to tell, or not without more."""
+
+    condition = "NOT_CONVERTIBLE"
+    message = "{what} cannot be told as {target}: {why}"
+    hint = "{fix}"
+
+
+class NotOneRowPerKey(ChangeError):
+    """Changes collapsed by a key that does not identify a row."""
+
+    condition = "NOT_ONE_ROW_PER_KEY"
+    message = "key {key} would have {rows} rows at once"
+    hint = "Collapse by columns that identify a row, or keep the changes with their weights."
 
 
 class FuseBlown(PenstockError):

@@ -1,0 +1,72 @@
+"""Debezium's envelopes.
+
+    c ↔ +I        d ↔ −D        u ↔ −U, +U        r → +I
+
+One envelope is a whole update, so −U and +U must stand next to each other, and an update needs its before image. That a
+row was read (r) and not created is lost as a record; `to_envelopes` writes c.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeVar
+
+import msgspec
+
+from penstock.changes.cdc_envelope import CdcEnvelope, CdcSource
+from penstock.changes.cdc_operation import CdcOperation
+from penstock.changes.changelog_record import ChangelogRecord
+from penstock.errors import NotConvertible
+
+T = TypeVar("T")
+
+
+def to_records(envelope: CdcEnvelope[T]) -> tuple[ChangelogRecord[T], ...]:
+    """The records of an envelope: one, or two for an update."""
+    before, after = envelope.before, envelope.after
+    if envelope.op == "u" and before is None:
+        raise NotConvertible(
+            what="an update without its before image",
+            target="records",
+            why="the row that goes is not known",
+            fix="Have the source send before images (in PostgreSQL: REPLICA IDENTITY FULL).",
+        )
+    if before is not None and after is not None:
+        return ChangelogRecord.retraction(before, after, envelope.ts_ms)
+    if after is not None:
+        return (ChangelogRecord.insert(after, envelope.ts_ms),)
+    assert before is not None
+    return (ChangelogRecord.delete(before, envelope.ts_ms),)
+
+
+def to_envelopes(records: Iterable[ChangelogRecord[T]], source: CdcSource) -> list[CdcEnvelope[T]]:
+    """The envelopes of records, numbered from the source's sequence on; a weight of n is n envelopes."""
+    made: list[CdcEnvelope[T]] = []
+    waiting: ChangelogRecord[T] | None = None
+    for record in records:
+        if (record.operation is CdcOperation.UPDATE_AFTER) != (waiting is not None):
+            raise _unpaired()
+        for _ in range(abs(record.weight)):
+            place = msgspec.structs.replace(source, sequence=source.sequence + len(made))
+            match record.operation:
+                case CdcOperation.INSERT:
+                    made.append(CdcEnvelope.insert(record.data, place, record.timestamp))
+                case CdcOperation.DELETE:
+                    made.append(CdcEnvelope.delete(record.data, place, record.timestamp))
+                case CdcOperation.UPDATE_AFTER:
+                    if waiting is None or waiting.weight != -record.weight:
+                        raise _unpaired()
+                    made.append(CdcEnvelope.update(waiting.data, record.data, place, record.timestamp))
+        waiting = record if record.operation is CdcOperation.UPDATE_BEFORE else None
+    if waiting is not None:
+        raise _unpaired()
+    return made
+
+
+def _unpaired() -> NotConvertible:
+    return NotConvertible(
+        what="half an update",
+        target="an envelope",
+        why="an update is one envelope with both rows",
+        fix="Put -U directly before its +U with the same weight, or send -D and +I.",
+    )
