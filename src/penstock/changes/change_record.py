@@ -166,6 +166,10 @@ def _refresh_records(value: Any) -> tuple[bytes, ...] | None:
         return None
     if not isinstance(value, list):
         raise InvalidChangeRecord(why="refresh_records_hex is not an array")
-    if not all(isinstance(each, str) for each in value):
+    return tuple(map(_refresh_record, value))
+
+
+def _refresh_record(value: Any) -> bytes:
+    if not isinstance(value, str):
         raise InvalidChangeRecord(why="refresh_records_hex entry not a string")
-    return tuple(map(_bytes, value))
+    return _bytes(value)
