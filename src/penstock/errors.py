@@ -2,7 +2,7 @@
 
     PenstockError
     ├── UsageError                what was asked for cannot be done as asked            NEVER
-    │   ├── InvalidName, InvalidTargetLag, InvalidMode, InvalidSetting, InvalidStatement
+    │   ├── InvalidName, InvalidTargetLag, InvalidMode, InvalidSetting, InvalidStatement, InvalidRun
     │   ├── TableExists, SchemaNotFound, StreamTableNotFound, HasConsumers, CycleInGraph, NoCommonInstant
     │   ├── RetentionCut          clean-up would take what a stream table still needs
     │   └── SessionMisconfigured, JavaUnusable, JarsUnavailable, WarehouseUnusable, CatalogUnusable
@@ -32,6 +32,11 @@
     │   ├── UnreadableChange      the bytes are not what they should be
     │   ├── NotConvertible        another notation needs what it does not have
     │   └── NotOneRowPerKey       two rows of one key at once
+    ├── RecordError               a change record cannot be read, written or applied
+    │   ├── InvalidChangeRecord   it is damaged, or says nothing that can be applied      NEVER
+    │   ├── LsnGap                records before it are missing                         NEVER
+    │   ├── PayloadDiverged       another record was applied under its LSN              REINITIALIZE
+    │   └── StaleTerm             its sender was replaced                               NEVER
     ├── FuseBlown                 far more changed than usual; a person should look     NEVER
     ├── CatalogError              the catalog database failed                           BACKOFF
     └── InternalError             a bug in Penstock                                     BUG
@@ -143,6 +148,14 @@ class InvalidStatement(UsageError):
     condition = "INVALID_STATEMENT"
     message = "cannot read this statement: {why}{where}"
     hint = "Expected: {expected}"
+
+
+class InvalidRun(UsageError):
+    """Changes that the ring cannot take."""
+
+    condition = "INVALID_RUN"
+    message = "the ring refuses these changes: {why}"
+    hint = "Emit as many ids and rows as there are events, in the order of their LSNs."
 
 
 class TableExists(UsageError):
@@ -456,6 +469,45 @@ class NotOneRowPerKey(ChangeError):
     condition = "NOT_ONE_ROW_PER_KEY"
     message = "key {key} would have {rows} rows at once"
     hint = "Collapse by columns that identify a row, or keep the changes with their weights."
+
+
+class RecordError(PenstockError):
+    """A change record is at fault; nothing of it was applied."""
+
+    condition = "RECORD"
+
+
+class InvalidChangeRecord(RecordError):
+    """A change record that cannot be read or written."""
+
+    condition = "INVALID_CHANGE_RECORD"
+    message = "{why}"
+    hint = "Ask its sender for the record again. Records are JSON objects, as `ChangeRecord.encode` writes them."
+
+
+class LsnGap(RecordError):
+    """Records are missing between the last one applied and this one."""
+
+    condition = "LSN_GAP"
+    message = "LSN gap on apply: last={last} next={next}"
+    hint = "Read again from the last LSN. If its origin no longer has the records, make the copy anew."
+
+
+class PayloadDiverged(RecordError):
+    """Another record was applied under the same LSN."""
+
+    condition = "PAYLOAD_DIVERGED"
+    retry = Retry.REINITIALIZE
+    message = "LSN {lsn} of {collection} was applied with payload {held} and now comes with {came}"
+    hint = "The copy and its origin differ. Find out who wrote to the copy, then make it anew."
+
+
+class StaleTerm(RecordError):
+    """A record of a sender that was replaced."""
+
+    condition = "STALE_TERM"
+    message = "the record at LSN {lsn} is of term {term}, but term {current} has begun"
+    hint = "Read from the sender of the newer term; the older one should stop."
 
 
 class FuseBlown(PenstockError):

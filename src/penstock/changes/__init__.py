@@ -1,4 +1,4 @@
-"""What a change is: operations, records, references, events, envelopes and the ways between them.
+"""What a change is: operations, records, references, events, envelopes, the ways between them, and the ring of the newest.
 
 Weights are the single truth; every operation code is a view of them. Nothing here knows Spark, Delta or a catalog.
 """

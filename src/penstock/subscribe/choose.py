@@ -1,7 +1,7 @@
 """Which rows and columns of a commit a subscriber gets; positions stay what they are.
 
-    a row that changes from chosen to not chosen is a row that goes, and the other way round one that comes
-    a row that changes in none of the chosen columns does not change
+a row that changes from chosen to not chosen is a row that goes, and the other way round one that comes
+a row that changes in none of the chosen columns does not change
 """
 
 from __future__ import annotations
