@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from penstock.catalog.model import UNSET, Alert, RefreshRecord, StreamTableMeta, UnsetType
+from penstock.catalog.model import UNSET, Alert, RefreshRecord, StreamTableMeta, Subscriber, UnsetType
 from penstock.catalog.open_catalog import catalog_place, open_catalog
 from penstock.engine import registry
 from penstock.engine.changelog import Changelog
@@ -75,9 +75,16 @@ from penstock.schedule.steady_clock import SteadyClock
 from penstock.schedule.upkeep import Upkeep
 from penstock.schedule.workshop import WarehouseWorkshop
 from penstock.settings import Settings
+from penstock.subscribe.callback import CallbackSubscription
+from penstock.subscribe.feed import Feed
+from penstock.subscribe.start import Start
+from penstock.subscribe.subscribe import subscribe
+from penstock.subscribe.subscription import Delivery, Subscription
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+    from penstock.changes.change_event import ChangeEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +183,7 @@ class StreamTables:
         self._monitor = Monitor(
             opened, lambda: warehouse.settings, warehouse.logs, warehouse.now, f"penstock:{root}", period
         )
+        self._feed = Feed(lambda name: opened.get_by_name(TableName.parse(name)).data_timestamp)
         warehouse.tell, warehouse.observe = self._monitor.tell, self._monitor.observe
 
     # -- opening and closing
@@ -203,6 +211,7 @@ class StreamTables:
 
     def close(self) -> None:
         """Let go of the catalog, and of Spark if this object started it; alerts on their way are delivered first."""
+        self._feed.close()
         self._monitor.close()
         self._warehouse.catalog.close()
         if self._owns_spark and self._warehouse.has_started:
@@ -568,6 +577,64 @@ class StreamTables:
     def versions(self, name: str, max_rows: int = 20) -> list[ShownVersion]:
         """What each version of a stream table shows, newest first: its data timestamp and the versions behind it."""
         return shown_versions(self._warehouse, self._find(name), max_rows)
+
+    def subscribe(
+        self,
+        name: str,
+        *,
+        start: str | None = None,
+        version: int | None = None,
+        timestamp: datetime | None = None,
+        lsn: int | None = None,
+        where: str | None = None,
+        columns: Sequence[str] | None = None,
+        policy: str = "block",
+        buffer: int = 1024,
+        delivery: Delivery = "every",
+        progress: bool = False,
+        durable: str | None = None,
+    ) -> Subscription:
+        """Follow the changes of a stream table: iterate over the result, or use `next`, `async for`, `commits`.
+
+        It begins now, with `start="snapshot"`, or after a `version`, `timestamp` or `lsn`. `where` is a SQL predicate,
+        `columns` a choice of columns. `policy` says what becomes of commits that come too fast: block, drop_oldest,
+        drop_newest, sample(n), demand. `delivery` is `every` commit, or `net` of all that wait. With `progress`,
+        watermarks tell how far the table has got. A `durable` name keeps its acknowledged position.
+        """
+        begin = Start.of(start, version=version, timestamp=timestamp, lsn=lsn)
+        return subscribe(
+            self._warehouse,
+            self._feed,
+            self._find(name),
+            begin,
+            where=where,
+            columns=columns,
+            policy=policy,
+            buffer=buffer,
+            delivery=delivery,
+            progress=progress,
+            durable=durable,
+        )
+
+    def on_change(
+        self,
+        name: str,
+        call: Callable[[ChangeEvent], object],
+        *,
+        on_error: Callable[[Exception], object] | None = None,
+        on_complete: Callable[[], object] | None = None,
+        **options: Any,
+    ) -> CallbackSubscription:
+        """Call a function with every change of a stream table; the options are those of `subscribe`."""
+        return CallbackSubscription(self.subscribe(name, **options), call, on_error, on_complete)
+
+    def subscriptions(self) -> list[Subscriber]:
+        """The durable subscriptions and where they have got to."""
+        return self._warehouse.catalog.subscribers()
+
+    def drop_subscription(self, name: str) -> None:
+        """Forget a durable subscription."""
+        self._warehouse.catalog.drop_subscriber(name)
 
     def changelog(self, name: str) -> Changelog:
         """The changes of a stream table, commit by commit; needs no Spark."""

@@ -142,6 +142,14 @@ class InvalidValue(UsageError):
     hint = "Allowed: {allowed}."
 
 
+class PackageMissing(UsageError):
+    """Something was asked for that needs a package which is not installed."""
+
+    condition = "PACKAGE_MISSING"
+    message = "{what} needs the package {package}, which is not installed"
+    hint = "Install it: pip install {package}"
+
+
 class InvalidStatement(UsageError):
     """A stream table statement that cannot be parsed, or is not one of ours."""
 

@@ -13,12 +13,13 @@ from typing import Any, ClassVar, Self
 
 import pyarrow as pa
 
+from penstock.changes.arrow_rows import ArrowRows
 from penstock.changes.changelog_record import ChangelogRecord
 from penstock.changes.event_type import EventType
 from penstock.errors import InvalidChange, NotConvertible
 
 
-class ChangeEvent(ABC):
+class ChangeEvent(ArrowRows, ABC):
     """One of Insert, Delete, Update, Watermark and Snapshot."""
 
     __slots__ = ()
@@ -115,6 +116,9 @@ class Insert(ChangeEvent):
     def row_count(self) -> int:
         return self.data.num_rows  # type: ignore[no-any-return]
 
+    def arrow(self) -> pa.Table:
+        return pa.Table.from_batches([self.data])
+
 
 @dataclass(frozen=True, slots=True)
 class Delete(ChangeEvent):
@@ -127,6 +131,9 @@ class Delete(ChangeEvent):
 
     def row_count(self) -> int:
         return self.data.num_rows  # type: ignore[no-any-return]
+
+    def arrow(self) -> pa.Table:
+        return pa.Table.from_batches([self.data])
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +157,9 @@ class Update(ChangeEvent):
     def row_count(self) -> int:
         return self.new.num_rows  # type: ignore[no-any-return]
 
+    def arrow(self) -> pa.Table:
+        return pa.Table.from_batches([self.new])
+
 
 @dataclass(frozen=True, slots=True)
 class Watermark(ChangeEvent):
@@ -165,6 +175,9 @@ class Watermark(ChangeEvent):
 
     def row_count(self) -> int:
         return 0
+
+    def arrow(self) -> pa.Table:
+        return pa.table({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +195,9 @@ class Snapshot(ChangeEvent):
 
     def row_count(self) -> int:
         return self.data.num_rows  # type: ignore[no-any-return]
+
+    def arrow(self) -> pa.Table:
+        return pa.Table.from_batches([self.data])
 
 
 def _repeated(batch: pa.RecordBatch, copies: int) -> pa.RecordBatch:

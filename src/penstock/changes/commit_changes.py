@@ -17,11 +17,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from penstock.changes.arrow_rows import ArrowRows
+
+LSN, OP, WEIGHT = "_lsn", "_op", "_weight"
+
 Positions = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CommitChanges:
+class CommitChanges(ArrowRows):
     """The events of one commit; `was` and `now` go row by row."""
 
     table: str
@@ -61,8 +65,30 @@ class CommitChanges:
         """The columns of every part."""
         return self.inserts.schema
 
+    def __len__(self) -> int:
+        return self.events
+
     def __bool__(self) -> bool:
         return self.events > 0
+
+    def arrow(self) -> pa.Table:
+        """The changelog as rows: `_lsn`, `_op`, `_weight`, then the columns.
+
+        `_op` is -D, -U, +U or +I; an update is two rows, one after the other. All rows anew have r.
+        """
+        if self.refreshed is not None:
+            return _marked(self.refreshed, np.full(self.refreshed.num_rows, self.last_lsn, np.int64), ["r"], [1])
+        count = self.now.num_rows
+        pairs = pa.concat_tables([self.was, self.now])
+        if count:
+            pairs = pairs.take(pa.array(np.stack([np.arange(count), np.arange(count) + count], 1).ravel()))
+        return pa.concat_tables(
+            [
+                _marked(self.deletes, self.delete_lsns, ["-D"], [-1]),
+                _marked(pairs, np.repeat(self.update_lsns, 2), ["-U", "+U"], [-1, 1]),
+                _marked(self.inserts, self.insert_lsns, ["+I"], [1]),
+            ]
+        )
 
     def after(self, lsn: int) -> CommitChanges:
         """The events after a position."""
@@ -94,3 +120,14 @@ class CommitChanges:
             yield "update", self.was, self.now, self.update_lsns
         if self.inserts.num_rows:
             yield "insert", None, self.inserts, self.insert_lsns
+
+
+def _marked(rows: pa.Table, lsns: Positions, ops: list[str], weights: list[int]) -> pa.Table:
+    """The rows with their marks in front; operations and weights take turns."""
+    turns = rows.num_rows // len(ops)
+    marks = [
+        pa.array(lsns, pa.int64()),
+        pa.array(ops * turns, pa.string()),
+        pa.array(np.tile(np.array(weights, np.int64), turns)),
+    ]
+    return pa.table([*marks, *rows.columns], names=[LSN, OP, WEIGHT, *rows.column_names])

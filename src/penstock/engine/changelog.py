@@ -95,6 +95,11 @@ class Changelog:
                 return found[::-1]
         raise NotRetained(what=f"LSN {lsn + 1}", name=self.name, earliest=self._earliest(found).record.first_lsn)
 
+    def version_at(self, lsn: int) -> int:
+        """The version whose commits after it hold all events after a position; the newest for none yet."""
+        entries = self.after_lsn(lsn) if lsn >= 0 else []
+        return entries[0].version - 1 if entries else self.latest_version()
+
     def at_time(self, moment: datetime) -> Entry:
         """The newest commit that stood for a moment not after this one."""
         earliest: Entry | None = None

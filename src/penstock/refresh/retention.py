@@ -15,10 +15,12 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import chain
 from typing import Final
 
 from penstock.catalog.model import Dependency, SourceType, StreamTableMeta
 from penstock.catalog.reader import CatalogReader
+from penstock.engine.changelog import Changelog
 from penstock.engine.delta_log import DeltaLog
 from penstock.engine.pinned_query import folder
 from penstock.engine.registry import table_path
@@ -40,6 +42,9 @@ FILES_KEPT: Final = timedelta(days=7)
 
 WARN_BELOW: Final = 0.25
 """Warn when less than this share of a retention is left."""
+
+SUBSCRIPTION: Final = "subscription "
+"""Begins the name under which a durable subscription holds something."""
 
 _UNITS: Final = {
     "microsecond": 1e-6,
@@ -129,12 +134,25 @@ def holdings(catalog: CatalogReader, logs: Logs, tables: Iterable[StreamTableMet
             ):
                 continue
             try:
-                yield _holding(str(meta.name), each, logs.at(each.source_path), frontier.version(each.source_id))
+                at = frontier.version(each.source_id)
+                yield _holding(str(meta.name), each.source_name, each.source_path, logs.at(each.source_path), at)
             except PenstockError:
                 continue
 
 
-def _holding(name: str, source: Dependency, log: DeltaLog, version: int) -> Holding:
+def held_by_subscribers(catalog: CatalogReader, logs: Logs) -> Iterator[Holding]:
+    """What each durable subscription needs of its stream table; reads logs only. What is missing is left out."""
+    for each in catalog.subscribers():
+        try:
+            meta = catalog.get_by_table_id(each.table_id)
+            log = logs.at(meta.path)
+            at = Changelog(each.stream_table, log).version_at(each.acknowledged)
+            yield _holding(f"{SUBSCRIPTION}{each.name}", each.stream_table, meta.path, log, at)
+        except PenstockError:
+            continue
+
+
+def _holding(name: str, source: str, path: str, log: DeltaLog, version: int) -> Holding:
     newest = log.latest_version()
     properties = log.snapshot(newest).properties
     log_since = files_since = lost = None
@@ -148,8 +166,8 @@ def _holding(name: str, source: Dependency, log: DeltaLog, version: int) -> Hold
         lost = gone.text
     return Holding(
         stream_table=name,
-        source=source.source_name,
-        source_path=source.source_path or "",
+        source=source,
+        source_path=path,
         version=version,
         newest=newest,
         log_since=log_since,
@@ -171,7 +189,8 @@ def guard_vacuum(warehouse: Warehouse, statement: PassThrough, current_schema: s
     catalog, now = warehouse.catalog, warehouse.now()
     readers = {each.stream_table_id for each in catalog.all_dependencies() if _at(each, path)}
     tables = [meta for meta in catalog.get_all() if meta.id in readers]
-    found = [each for each in holdings(catalog, warehouse.logs, tables) if folder(each.source_path) == path]
+    needed = chain(holdings(catalog, warehouse.logs, tables), held_by_subscribers(catalog, warehouse.logs))
+    found = [each for each in needed if folder(each.source_path) == path]
     cut = [each for each in found if each.cut_by(asked.retain if asked.retain is not None else each.files_kept, now)]
     if cut:
         raise _refusal(statement.sql.strip(), cut, now)
@@ -190,8 +209,11 @@ def _refusal(statement: str, cut: list[Holding], now: datetime) -> RetentionCut:
         source=oldest.source,
         why=f"{first} stands at version {oldest.version} of {oldest.newest}, {spoken} behind",
         fix=(
-            f"Refresh first: REFRESH STREAM TABLE {first}. Or keep more: RETAIN {hours} HOURS. Through a plain Spark "
-            "session (ps.spark.sql) it runs all the same; the stream table is then rebuilt by its next refresh."
+            f"Let it read on and acknowledge, or drop it: penstock subscriptions --drop {first.split()[-1]}. Or keep "
+            f"more: RETAIN {hours} HOURS."
+            if first.startswith(SUBSCRIPTION)
+            else f"Refresh first: REFRESH STREAM TABLE {first}. Or keep more: RETAIN {hours} HOURS. Through a plain "
+            "Spark session (ps.spark.sql) it runs all the same; the stream table is then rebuilt by its next refresh."
         ),
     )
 
