@@ -205,10 +205,11 @@ class SqlReader(CatalogReader):
             ).fetchall()
         return self._as(rows.read_journal_entry, found)
 
-    def journaled(self) -> dict[str, int]:
+    def journaled(self) -> dict[str, JournalEntry]:
+        newest = "SELECT table_id, max(version) AS version FROM journal GROUP BY table_id"
         with self._read() as db:
-            found = db.execute("SELECT table_id, max(version) AS newest FROM journal GROUP BY table_id").fetchall()
-        return {row["table_id"]: int(row["newest"]) for row in found}
+            found = db.execute(f"SELECT * FROM journal JOIN ({newest}) AS newest USING (table_id, version)").fetchall()
+        return {entry.table_id: entry for entry in self._as(rows.read_journal_entry, found)}
 
     def last_position(self) -> int:
         with self._read() as db:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -21,15 +22,15 @@ import pyarrow.parquet as pq
 
 from penstock.changes.commit_changes import CommitChanges, Positions
 from penstock.compile.stored import SHOWN
-from penstock.engine.commit_record import CommitRecord
+from penstock.engine.commit_record import CommitRecord, record_in
 from penstock.engine.definition import Definition
 from penstock.engine.delta_log import Commit, DataFile, DeltaLog, Snapshot
 from penstock.engine.interval import ChangeSet, Kind, Part, Way, classify
 from penstock.engine.log_storage import local_path
 from penstock.engine.scan import CHANGE_SIGNS, CHANGE_TYPE
-from penstock.engine.storage import DEFINITION_KEY, KEY_KEY, records
+from penstock.engine.storage import DEFINITION_KEY, ID_KEY, KEY_KEY, records
 from penstock.engine.storage_schema import arrow_schema
-from penstock.errors import FrontierLost, InternalError, NotRetained, StateDamaged
+from penstock.errors import FrontierLost, InternalError, NotRetained, SourceMissing, StateDamaged
 from penstock.names import WEIGHT
 
 _PLACE, _MINUS, _PLUS = "__ps_place", "__ps_minus_place", "__ps_plus_place"
@@ -68,6 +69,21 @@ class Changelog:
         for entry in self.newest_first():
             return entry
         raise StateDamaged(name=self.name, why="its newest commit is not one of Penstock")
+
+    def entry(self, version: int) -> Entry:
+        """Our commit that made a version; `NotRetained` if the log no longer holds it."""
+        try:
+            info, identity = self._log.commit(version).info, self._log.snapshot().properties.get(ID_KEY, "")
+        except (FrontierLost, SourceMissing):
+            raise self._not_retained(version) from None
+        record = record_in(info, identity)
+        if record is None:
+            raise StateDamaged(name=self.name, why=f"version {version} is not a commit of Penstock")
+        return Entry(version, record)
+
+    def committed_at(self, entry: Entry) -> datetime:
+        """When a commit was made."""
+        return self._log.commit(entry.version).committed_at or datetime.now(UTC)
 
     def after_version(self, version: int) -> list[Entry]:
         """Our commits after a version, oldest first; the version itself must still be readable."""
@@ -140,6 +156,19 @@ class Changelog:
         shape = _Shape.of(self._log.snapshot(entry.version), entry.record)
         return shape.shown(shape.stored.empty_table()).schema
 
+    def key(self, entry: Entry) -> tuple[str, ...]:
+        """The visible columns that identify a row as of a commit of ours; empty if there are none."""
+        return _Shape.of(self._log.snapshot(entry.version), entry.record).visible_key
+
+    def keeps(self, version: int) -> bool:
+        """False if the log entry or a file of a commit is gone; rows are not read."""
+        try:
+            commit = self._log.commit(version)
+        except (FrontierLost, SourceMissing):
+            return False
+        files = [*commit.cdc, *(added.file for added in commit.adds)]
+        return all((path := local_path(file.path)) is None or _exists(path) for file in files)
+
     def snapshot(self, entry: Entry) -> pa.Table:
         """All visible rows as of a commit of ours."""
         rows = self.whole(entry).refreshed
@@ -158,9 +187,8 @@ class Changelog:
                 parts = _all_rows(snapshot, shape)
             else:
                 parts = _net(classify(self._log, before, entry.version), shape, commit)
-        except (FrontierLost, FileNotFoundError):
-            earliest = next((each.version for each in self._kept() if each.version > entry.version), "none")
-            raise NotRetained(what=f"version {entry.version}", name=self.name, earliest=earliest) from None
+        except (FrontierLost, FileNotFoundError, SourceMissing):
+            raise self._not_retained(entry.version) from None
         deleted, updated = parts.deletes.num_rows, parts.now.num_rows
         if places is None:
             places = np.full(deleted + updated + parts.inserts.num_rows, entry.last_lsn, np.int64)
@@ -182,14 +210,12 @@ class Changelog:
             refreshed=parts.refreshed,
         )
 
-    def _kept(self) -> Iterator[Entry]:
-        """Commits whose files are all there, oldest first."""
-        found = [entry for entry in self.newest_first() if entry.record.lsn_count]
-        for entry in reversed(found):
-            commit = self._log.commit(entry.version)
-            files = [*commit.cdc, *(added.file for added in commit.adds)]
-            if all((path := local_path(file.path)) is None or _exists(path) for file in files):
-                yield entry
+    def _not_retained(self, version: int) -> NotRetained:
+        earliest: int | str = "none"
+        with suppress(SourceMissing):
+            later = [each.version for each in self.newest_first() if each.record.lsn_count and each.version > version]
+            earliest = next((each for each in reversed(later) if self.keeps(each)), "none")
+        return NotRetained(what=f"version {version}", name=self.name, earliest=earliest)
 
 
 @dataclass(frozen=True, slots=True)
