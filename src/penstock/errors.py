@@ -2,7 +2,7 @@
 
     PenstockError
     ├── UsageError                what was asked for cannot be done as asked            NEVER
-    │   ├── InvalidName, InvalidTargetLag, InvalidMode, InvalidSetting, InvalidStatement
+    │   ├── InvalidName, InvalidTargetLag, InvalidMode, InvalidSetting, InvalidStatement, InvalidFilter
     │   ├── TableExists, SchemaNotFound, StreamTableNotFound, HasConsumers, CycleInGraph, NoCommonInstant
     │   ├── RetentionCut          clean-up would take what a stream table still needs
     │   └── SessionMisconfigured, JavaUnusable, JarsUnavailable, WarehouseUnusable, CatalogUnusable
@@ -130,6 +130,14 @@ class InvalidStatement(UsageError):
     condition = "INVALID_STATEMENT"
     message = "cannot read this statement: {why}{where}"
     hint = "Expected: {expected}"
+
+
+class InvalidFilter(UsageError):
+    """The condition of a subscription cannot be read, or does not fit the columns."""
+
+    condition = "INVALID_FILTER"
+    message = "{why}"
+    hint = "{fix}"
 
 
 class TableExists(UsageError):

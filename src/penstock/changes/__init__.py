@@ -1,0 +1,1 @@
+"""Change rows and what can be said about them. Pure: nothing here knows of Spark, SQL text or files."""
