@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -83,6 +84,7 @@ from penstock.schedule.steady_clock import SteadyClock
 from penstock.schedule.upkeep import Upkeep
 from penstock.schedule.workshop import WarehouseWorkshop
 from penstock.settings import Settings
+from penstock.subscribe.all_changes import AllChanges
 from penstock.subscribe.callback import CallbackSubscription
 from penstock.subscribe.feed import Feed
 from penstock.subscribe.start import Start
@@ -192,6 +194,8 @@ class StreamTables:
             opened, lambda: warehouse.settings, warehouse.logs, warehouse.now, f"penstock:{root}", period
         )
         self._feed = Feed(lambda name: opened.get_by_name(TableName.parse(name)).data_timestamp)
+        self._all_changes: AllChanges | None = None
+        self._opening = threading.Lock()
         warehouse.tell, warehouse.observe = self._monitor.tell, self._monitor.observe
 
     # -- opening and closing
@@ -220,6 +224,8 @@ class StreamTables:
     def close(self) -> None:
         """Let go of the catalog, and of Spark if this object started it; alerts on their way are delivered first."""
         self._feed.close()
+        if self._all_changes is not None:
+            self._all_changes.close()
         self._monitor.close()
         self._warehouse.catalog.close()
         if self._owns_spark and self._warehouse.has_started:
@@ -654,6 +660,14 @@ class StreamTables:
         """The changes of a stream table, commit by commit; needs no Spark."""
         meta = self._find(name)
         return Changelog(str(meta.name), self._warehouse.logs.at(meta.path))
+
+    def all_changes(self) -> AllChanges:
+        """The changes of all stream tables in one order, for consumers that poll with a cursor; needs no Spark."""
+        with self._opening:
+            if self._all_changes is None:
+                warehouse = self._warehouse
+                self._all_changes = AllChanges(warehouse.catalog, warehouse.logs, self.settings.ring_events)
+            return self._all_changes
 
     def graph(self) -> GraphPicture:
         """Who reads whom."""

@@ -71,15 +71,11 @@ class Changelog:
         raise StateDamaged(name=self.name, why="its newest commit is not one of Penstock")
 
     def entry(self, version: int) -> Entry:
-        """Our commit that made a version; `NotRetained` if the log no longer holds it."""
-        try:
-            info, identity = self._log.commit(version).info, self._log.snapshot().properties.get(ID_KEY, "")
-        except (FrontierLost, SourceMissing):
-            raise self._not_retained(version) from None
-        record = record_in(info, identity)
-        if record is None:
-            raise StateDamaged(name=self.name, why=f"version {version} is not a commit of Penstock")
-        return Entry(version, record)
+        """Our commit that made a version; `NotRetained` if the log holds no such commit any more."""
+        found = self._ours(version)
+        if found is None:
+            raise self._not_retained(version)
+        return found
 
     def committed_at(self, entry: Entry) -> datetime:
         """When a commit was made."""
@@ -161,11 +157,10 @@ class Changelog:
         return _Shape.of(self._log.snapshot(entry.version), entry.record).visible_key
 
     def keeps(self, version: int) -> bool:
-        """False if the log entry or a file of a commit is gone; rows are not read."""
-        try:
-            commit = self._log.commit(version)
-        except (FrontierLost, SourceMissing):
+        """False if our commit of this version, or a file of it, is gone; rows are not read."""
+        if self._ours(version) is None:
             return False
+        commit = self._log.commit(version)
         files = [*commit.cdc, *(added.file for added in commit.adds)]
         return all((path := local_path(file.path)) is None or _exists(path) for file in files)
 
@@ -209,6 +204,14 @@ class Changelog:
             insert_lsns=places[deleted + updated :],
             refreshed=parts.refreshed,
         )
+
+    def _ours(self, version: int) -> Entry | None:
+        try:
+            info, identity = self._log.commit(version).info, self._log.snapshot().properties.get(ID_KEY, "")
+        except (FrontierLost, SourceMissing):
+            return None
+        record = record_in(info, identity)
+        return None if record is None else Entry(version, record)
 
     def _not_retained(self, version: int) -> NotRetained:
         earliest: int | str = "none"
