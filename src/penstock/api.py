@@ -87,6 +87,7 @@ from penstock.settings import Settings
 from penstock.subscribe.all_changes import AllChanges
 from penstock.subscribe.callback import CallbackSubscription
 from penstock.subscribe.feed import Feed
+from penstock.subscribe.key_watch import KeyWatch, watch_key
 from penstock.subscribe.start import Start
 from penstock.subscribe.subscribe import subscribe
 from penstock.subscribe.subscription import Delivery, Subscription
@@ -647,6 +648,14 @@ class StreamTables:
     ) -> CallbackSubscription:
         """Call a function with every change of a stream table; the options are those of `subscribe`."""
         return CallbackSubscription(self.subscribe(name, **options), call, on_error, on_complete)
+
+    def watch(self, name: str, key: str, since_lsn: int | None = None) -> KeyWatch:
+        """Watch a key of a stream table, or with `….*` all keys that begin so: iterate over the result, or use `next`.
+
+        It begins now, or after an LSN of the stream table. Of a key with several columns the values are joined by
+        dots. Iterating ends after 60 seconds without a change.
+        """
+        return watch_key(self._warehouse, self._feed, self._find(name), key, since_lsn)
 
     def subscriptions(self) -> list[Subscriber]:
         """The durable subscriptions and where they have got to."""

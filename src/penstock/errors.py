@@ -247,6 +247,14 @@ class NotReached(UsageError):
     hint = "Ask for an earlier point, or for the changes from now on."
 
 
+class NoKey(UsageError):
+    """The keys of a stream table were to be watched that has none."""
+
+    condition = "NO_KEY"
+    message = "{name} has no key that could be watched: its rows have none, or a part of it is not shown"
+    hint = "Create it with KEY (…), or show all columns that it groups by; or subscribe to all its changes."
+
+
 class HasConsumers(UsageError):
     """Other stream tables read this one."""
 
