@@ -38,19 +38,19 @@ class KeyWatch:
         self.idle_seconds = idle_seconds
         self.dropped_event_count = 0
         """Events of watched keys that were pushed out so far."""
-        self._subscription = subscription
+        self.subscription = subscription
         self._began_at = subscription.head
         self._waiting: deque[KvWatchEvent] = deque()
 
     @property
     def stream_table(self) -> str:
         """The stream table whose rows are watched."""
-        return self._subscription.stream_table
+        return self.subscription.stream_table
 
     @property
     def position(self) -> int:
         """Everything up to this position has been looked at."""
-        return self._subscription.position
+        return self.subscription.position
 
     def try_next(self) -> KvWatchEvent | None:
         """The next event if there is one now."""
@@ -67,7 +67,7 @@ class KeyWatch:
             left = until - time.monotonic()
             if event is not None or left <= 0:
                 return event
-            changes = self._subscription.next_commit(left)
+            changes = self.subscription.next_commit(left)
             if changes is None:
                 return None
             self._take(changes)
@@ -78,13 +78,13 @@ class KeyWatch:
 
     async def follow(self) -> AsyncIterator[KvWatchEvent]:
         """Every event at the reader's pace: nothing waits in memory, so nothing is dropped. Ends with `cancel`."""
-        async for changes in self._subscription.commits_async():
+        async for changes in self.subscription.commits_async():
             for event in self._matching(changes):
                 yield event
 
     def cancel(self) -> None:
         """Watch no longer."""
-        self._subscription.cancel()
+        self.subscription.cancel()
 
     def __enter__(self) -> KeyWatch:
         return self
@@ -97,7 +97,7 @@ class KeyWatch:
     def _read(self) -> None:
         """Take in all that has come; of what lay there before, no more than is asked for."""
         while not self._waiting or self._waiting[0].lsn > self._began_at:
-            changes = self._subscription.next_commit(0)
+            changes = self.subscription.next_commit(0)
             if changes is None:
                 return
             self._take(changes)

@@ -1,0 +1,49 @@
+"""`GET /changes`: the changes of all stream tables in one order, page by page.
+
+    since_lsn=0   events after this position
+    limit=100     at most so many, up to 10,000
+    wait=0        if there are none yet, wait so many seconds for the first, up to 60
+
+    {"events":[{"collection":…,"kind":…,"lsn":…,"operation":…,"rid":…,"timestamp":…}],"next_lsn":…,"ok":true}
+
+`next_lsn` is the cursor for the next request. It also passes over events of tables that the client may not read. A
+value that cannot be read counts as not given. If the next event is gone for ever the answer is 410, NOT_RETAINED, with
+the earliest position after it that is not: ask again with one less as `since_lsn`.
+"""
+
+from __future__ import annotations
+
+import time
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from penstock.changes.changes_page import DEFAULT_LIMIT, MAXIMUM_LIMIT, changes_page
+from penstock.serve.context import Context
+from penstock.serve.query_numbers import seconds_in, whole_number_in
+
+STOP_SECONDS = 1.0
+"""Within this time a request that waits notices that the server stops."""
+
+PATHS = ("/changes", "/v1/ops/cdc/changes")
+
+
+def routes(context: Context) -> list[Route]:
+    """The page under both its names."""
+
+    async def changes(request: Request) -> Response:
+        may_read = context.access.of(request).may_read
+        asked = request.query_params
+        since = whole_number_in(asked.get("since_lsn"), 0)
+        limit = min(whole_number_in(asked.get("limit"), DEFAULT_LIMIT), MAXIMUM_LIMIT)
+        until = time.monotonic() + min(seconds_in(asked.get("wait")), context.limits.wait_seconds)
+        every = await run_in_threadpool(context.tables.all_changes)
+        page = await run_in_threadpool(every.page, since, limit, may_read)
+        while not page.events and limit and (left := until - time.monotonic()) > 0 and not context.broadcasts.stopping:
+            if await every.wait_async(page.next_lsn, min(left, STOP_SECONDS)):
+                page = await run_in_threadpool(every.page, page.next_lsn, limit, may_read)
+        return Response(changes_page(page), headers={"cache-control": "no-store"}, media_type="application/json")
+
+    return [Route(path, changes, methods=["GET"]) for path in PATHS]
