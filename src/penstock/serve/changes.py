@@ -13,21 +13,37 @@ the earliest position after it that is not: ask again with one less as `since_ls
 
 from __future__ import annotations
 
+import asyncio
 import time
+from typing import Final
 
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from penstock.changes.changes_page import DEFAULT_LIMIT, MAXIMUM_LIMIT, changes_page
 from penstock.serve.context import Context
+from penstock.serve.operation import Operation, Parameter
 from penstock.serve.query_numbers import seconds_in, whole_number_in
 
 STOP_SECONDS = 1.0
 """Within this time a request that waits notices that the server stops."""
 
-PATHS = ("/changes", "/v1/ops/cdc/changes")
+PATHS: Final = ("/changes", "/v1/ops/cdc/changes")
+_OPERATION: Final = Operation(
+    "The changes of all stream tables in one order, page by page.",
+    (
+        Parameter("since_lsn", "Events after this position.", {"type": "integer", "minimum": 0, "default": 0}),
+        Parameter(
+            "limit",
+            "At most so many events.",
+            {"type": "integer", "minimum": 0, "maximum": MAXIMUM_LIMIT, "default": DEFAULT_LIMIT},
+        ),
+        Parameter("wait", "Seconds to wait if there is none yet.", {"type": "number", "minimum": 0, "default": 0}),
+    ),
+    errors=(401, 410, 503),
+)
+OPERATIONS: Final = dict.fromkeys(PATHS, _OPERATION)
 
 
 def routes(context: Context) -> list[Route]:
@@ -39,11 +55,11 @@ def routes(context: Context) -> list[Route]:
         since = whole_number_in(asked.get("since_lsn"), 0)
         limit = min(whole_number_in(asked.get("limit"), DEFAULT_LIMIT), MAXIMUM_LIMIT)
         until = time.monotonic() + min(seconds_in(asked.get("wait")), context.limits.wait_seconds)
-        every = await run_in_threadpool(context.tables.all_changes)
-        page = await run_in_threadpool(every.page, since, limit, may_read)
+        every = await asyncio.to_thread(context.tables.all_changes)
+        page = await asyncio.to_thread(every.page, since, limit, may_read)
         while not page.events and limit and (left := until - time.monotonic()) > 0 and not context.broadcasts.stopping:
             if await every.wait_async(page.next_lsn, min(left, STOP_SECONDS)):
-                page = await run_in_threadpool(every.page, page.next_lsn, limit, may_read)
+                page = await asyncio.to_thread(every.page, page.next_lsn, limit, may_read)
         return Response(changes_page(page), headers={"cache-control": "no-store"}, media_type="application/json")
 
     return [Route(path, changes, methods=["GET"]) for path in PATHS]

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Final
 
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
@@ -25,16 +25,36 @@ from penstock.changes.canonical_json import canonical_json
 from penstock.changes.kv_watch_event import KvWatchEvent
 from penstock.errors import PenstockError
 from penstock.serve.context import Context
+from penstock.serve.operation import TOKEN, Operation, Parameter
 from penstock.serve.query_numbers import whole_number_in
 from penstock.subscribe.key_watch import KeyWatch
 
-DEFAULT_LIMIT = 100
-MAXIMUM_LIMIT = 1000
-QUIET_SECONDS = 15.0
+DEFAULT_LIMIT: Final = 100
+MAXIMUM_LIMIT: Final = 1000
+QUIET_SECONDS: Final = 15.0
 """After so long without an event a comment is sent, lest somebody between takes the line for dead."""
 
-_HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
-_TYPE = "text/event-stream"
+_PATH: Final = "/tables/{name}/watch/{key:path}"
+_HEADERS: Final = {"cache-control": "no-store", "x-accel-buffering": "no"}
+_TYPE: Final = "text/event-stream"
+OPERATIONS: Final = {
+    "/tables/{name}/watch/{key}": Operation(
+        "The changes of one row, or with .* at the end of all rows whose keys begin so, as server-sent events.",
+        (
+            Parameter("key", "Values of the key columns, joined by dots.", place="path"),
+            Parameter("since_lsn", "Events after this position; without it, from now on.", {"type": "integer"}),
+            Parameter(
+                "limit",
+                "At most so many events.",
+                {"type": "integer", "minimum": 1, "maximum": MAXIMUM_LIMIT, "default": DEFAULT_LIMIT},
+            ),
+            Parameter("follow", "Go on with what comes.", {"type": "boolean", "default": False}),
+            TOKEN,
+        ),
+        content=_TYPE,
+        schema={"type": "string"},
+    )
+}
 
 
 def routes(context: Context) -> list[Route]:
@@ -44,16 +64,16 @@ def routes(context: Context) -> list[Route]:
         name = context.table(request, in_address=True)
         asked = request.query_params
         since = asked.get("since_lsn")
-        opened = await run_in_threadpool(
+        opened = await asyncio.to_thread(
             context.tables.watch, name, request.path_params["key"], None if since is None else whole_number_in(since, 0)
         )
         limit = min(max(whole_number_in(asked.get("limit"), DEFAULT_LIMIT), 1), MAXIMUM_LIMIT)
         if asked.get("follow") == "true":
             frames = _following(context, opened, limit if "limit" in asked else None)
             return StreamingResponse(frames, headers=_HEADERS, media_type=_TYPE)
-        return Response(await run_in_threadpool(_up_to_now, opened, limit), headers=_HEADERS, media_type=_TYPE)
+        return Response(await asyncio.to_thread(_up_to_now, opened, limit), headers=_HEADERS, media_type=_TYPE)
 
-    return [Route("/tables/{name}/watch/{key:path}", watch, methods=["GET"])]
+    return [Route(_PATH, watch, methods=["GET"])]
 
 
 def _up_to_now(watch: KeyWatch, limit: int) -> bytes:
