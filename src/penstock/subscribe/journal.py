@@ -81,20 +81,23 @@ def _lost(newest: JournalEntry, following: Entry) -> JournalEntry | None:
 
 
 def prune(catalog: CatalogWriter, changelogs: Mapping[str, Changelog]) -> int:
-    """Drop the oldest entries, as far as nobody can read them any more; return how many.
+    """Drop each table's oldest entries, as far as nobody can read them any more; return how many.
 
-    Looks until a stretch is readable throughout. A table's newest entry stays: it says what has had its place.
+    Looks until a stretch has none of them. A table's newest entry stays: it says what has had its place.
     """
     newest = {table_id: entry.version for table_id, entry in catalog.journaled().items()}
     ends: dict[str, int] = {}
+    kept: set[str] = set()
     for stretch in _stretches(catalog):
-        gone = [
-            entry
-            for entry in stretch
-            if entry.version < newest[entry.table_id] and not _is_readable(entry, changelogs.get(entry.table_id))
-        ]
-        for entry in gone:
+        gone = False
+        for entry in stretch:
+            if entry.table_id in kept or entry.version >= newest.get(entry.table_id, 0):
+                continue
+            if _is_readable(entry, changelogs.get(entry.table_id)):
+                kept.add(entry.table_id)
+                continue
             ends[entry.table_id] = entry.version + 1
+            gone = True
         if not gone:
             break
     return sum(catalog.prune_journal(table_id, end) for table_id, end in ends.items())

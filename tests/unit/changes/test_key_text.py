@@ -40,7 +40,9 @@ def test_a_key_is_its_values_joined_by_dots(values: tuple[Any, ...], text: str) 
 
 @given(st.lists(st.tuples(WORDS, WORDS), min_size=2, max_size=2, unique=True))
 def test_two_keys_never_have_the_same_text(keys: list[tuple[str | None, str | None]]) -> None:
-    rows = pa.table({"a": pa.array([a for a, _ in keys], pa.string()), "b": pa.array([b for _, b in keys], pa.string())})
+    rows = pa.table(
+        {"a": pa.array([a for a, _ in keys], pa.string()), "b": pa.array([b for _, b in keys], pa.string())}
+    )
     one, other = key_texts(rows, ("a", "b"))
     assert one != other
     alone = key_texts(rows, ("a",))

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from published import Published, PublishedTable
 
 from penstock.catalog.model import JournalEntry
 from penstock.engine.changelog import Changelog
 from penstock.subscribe import journal
 from penstock.subscribe.journal import catch_up, prune
+from published import Published, PublishedTable
 
 
 @pytest.fixture
