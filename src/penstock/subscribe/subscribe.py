@@ -35,8 +35,7 @@ def subscribe(
     """Follow a stream table from a point on; a durable subscription goes on after what it acknowledged."""
     wanted = Policy.parse(policy)
     name = str(meta.name)
-    table = feed.table(name, lambda: Changelog(name, warehouse.logs.at(meta.path)))
-    changelog = table.changelog
+    changelog = Changelog(name, warehouse.logs.at(meta.path))
     choose = chooser(changelog.schema(changelog.newest()), where, columns)
     if durable is not None and not wanted.keeps_all:
         raise InvalidValue(what="policy", value=policy, allowed="block, demand: a durable subscription loses nothing")
@@ -44,7 +43,7 @@ def subscribe(
     catalog = warehouse.catalog
     return Subscription(
         feed,
-        table,
+        changelog,
         point,
         choose=choose,
         policy=wanted,
