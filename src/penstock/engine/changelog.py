@@ -59,6 +59,10 @@ class Changelog:
         """The newest version of the table, whoever made it."""
         return self._log.latest_version()
 
+    def definition(self) -> Definition:
+        """The definition in force."""
+        return Definition.from_json(standing(self._log).definition)
+
     def newest_first(self) -> Iterator[Entry]:
         """Our commits, the newest first, as far back as the log goes and nobody else has changed rows."""
         return (Entry(version, record) for version, record in records(self._log))

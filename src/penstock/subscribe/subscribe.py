@@ -36,7 +36,10 @@ def subscribe(
     wanted = Policy.parse(policy)
     name = str(meta.name)
     changelog = Changelog(name, warehouse.logs.at(meta.path))
-    choose = chooser(changelog.schema(changelog.newest()), where, columns)
+    definition = changelog.definition()
+    collated = [visible for visible, _, kind in definition.columns if "COLLATE" in kind.upper()]
+    zone = definition.settings.get("spark.sql.session.timeZone")
+    choose = chooser(changelog.schema(changelog.newest()), where, columns, zone, collated)
     if durable is not None and not wanted.keeps_all:
         raise InvalidValue(what="policy", value=policy, allowed="block, demand: a durable subscription loses nothing")
     point = locate(changelog, start) if durable is None else _resumed(warehouse, meta, changelog, start, durable)
