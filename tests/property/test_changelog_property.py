@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from penstock.changes.commit_changes import CommitChanges
 from penstock.testing.changelog_oracle import assert_changelog, bag
-from published import Published, PublishedTable
+from penstock.testing.published import Published, PublishedTable
 
 VALUES = [None, 0, 1, 2]
 NUMBERS = [None, 0.0, -0.0, float("nan"), 1.5]
