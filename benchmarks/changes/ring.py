@@ -87,7 +87,7 @@ def full_plain() -> PlainRing:
 def batch_emit() -> float:
     """Ids from NumPy into a ring that is full from the tenth batch on."""
     ring, ids = CdcBuffer(RING_EVENTS), np.arange(BATCH)
-    return per_row(lambda: ring.emit_batch_same_collection(INSERT, "orders", "row", ids), BATCH, 100)
+    return per_row(lambda: ring.emit_batch_same_collection(INSERT, "orders", "row", ids), BATCH, 20)
 
 
 def plain_batch_emit() -> float:
@@ -107,7 +107,7 @@ def newest(ring: Callable[[], CdcBuffer]) -> Callable[[], float]:
     def measure() -> float:
         filled = ring()
         since = filled.current_lsn() - PAGE
-        return per_row(lambda: filled.poll(since, PAGE), PAGE, 2000)
+        return per_row(lambda: filled.poll(since, PAGE), PAGE, 200)
 
     return measure
 
@@ -116,7 +116,7 @@ def middle_of_batches() -> float:
     """A reader in the middle of the ring, across the border of two batches."""
     ring = full_of_batches()
     since = RING_EVENTS // 2 + BATCH // 2 - PAGE // 2 + BATCH // 2
-    return per_row(lambda: ring.poll(since, PAGE), PAGE, 2000)
+    return per_row(lambda: ring.poll(since, PAGE), PAGE, 200)
 
 
 def columns_of_batches() -> float:
