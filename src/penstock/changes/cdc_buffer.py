@@ -4,10 +4,10 @@ An LSN is given out and its event stored under the same lock. So events lie in t
 that has seen LSN n can never be passed by a smaller one. The lock is held to count and to append, whatever the size of
 a batch: what is stored are *runs* (`run.py`), not rows.
 
-    first LSN is 1 · next = previous + 1 · a batch of n takes n in a row, also those that do not fit and are never
-    stored
+    first LSN is 1 · next = previous + 1 · a batch of n takes n in a row, whether they fit or not
 
-A run is let go with its last event, and no run is longer than the ring: rows in memory stay below twice its size.
+A run is let go with its last event, and no run is longer than the ring: rows in memory stay below twice its size. The
+contents of a REFRESH are one event, and stay as long as it does.
 
 A poll finds its place by bisection and takes parts of runs; objects are made outside the lock. What is evicted is
 counted, and a reader that was too slow is told how much it has missed (`polled.py`).

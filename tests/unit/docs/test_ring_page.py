@@ -6,10 +6,10 @@ import contextlib
 import io
 
 from generate import DOCS
-from python_blocks import blocks
 
 from penstock.changes.event_columns import NAMES
 from penstock.changes.kv_watch import BUFFER_EVENTS, IDLE_SECONDS
+from python_blocks import blocks
 
 PAGE = DOCS / "concepts" / "ring.md"
 
