@@ -25,6 +25,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+_AS_IT_IS = {int, str, bool, type(None)}
 _UTC = pa.timestamp("us", "UTC")
 _LOCAL = pa.timestamp("us")
 
@@ -43,6 +44,8 @@ def json_value(value: Any) -> Any:
     if kind is bytes:
         return base64.b64encode(value).decode()
     if kind is dict:
+        if _AS_IT_IS.issuperset(map(type, value.values())):
+            return value
         return {name if type(name) is str else _name(name): json_value(held) for name, held in value.items()}
     if kind is list or kind is tuple:
         return [json_value(held) for held in value]
