@@ -5,26 +5,21 @@ A full buffer takes nothing and says so: that is the signal to drain it. What wa
 
 from __future__ import annotations
 
-import struct
-
 import numpy as np
 import numpy.typing as npt
 
 from penstock.changes.changelog_ref import DTYPE, ChangelogRef
 
-_REF = struct.Struct("<IIhBx")
-
 
 class ChangelogBuffer:
     """At most `capacity` references; pushing allocates nothing."""
 
-    __slots__ = ("_bytes", "_length", "_refs", "_words")
+    __slots__ = ("_length", "_refs", "_words")
 
     def __init__(self, capacity: int = 1024) -> None:
         self._refs = np.zeros(capacity, DTYPE)
         # The same memory as plain words, which NumPy copies at once instead of field by field.
         self._words = self._refs.view(np.uint32)
-        self._bytes = memoryview(self._words).cast("B")
         self._length = 0
 
     @classmethod
@@ -41,7 +36,7 @@ class ChangelogBuffer:
         """Store a reference; False if the buffer is full, and then nothing changed."""
         if self._length == len(self._refs):
             return False
-        _REF.pack_into(self._bytes, self._length * 12, *ref.to_row())
+        self._refs[self._length] = ref.to_row()
         self._length += 1
         return True
 
