@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import base64
 import math
-from datetime import UTC, datetime
+from datetime import UTC, datetime, time
 from decimal import Decimal
 from typing import Any
 
@@ -41,6 +41,8 @@ def json_value(value: Any) -> Any:
         return format(value, "f")
     if kind is datetime:
         return _timestamp(value)
+    if kind is time:
+        return value.isoformat(timespec="microseconds")
     if kind is bytes:
         return base64.b64encode(value).decode()
     if kind is dict:
