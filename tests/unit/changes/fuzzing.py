@@ -1,8 +1,15 @@
-"""Damaged bytes: what a disk, a network or a wrong length makes of good ones."""
+"""Damaged bytes: what a disk, a network or a wrong length makes of good ones.
+
+Every decoder is given `EXAMPLES` of them at each run, under `thorough`.
+"""
 
 from __future__ import annotations
 
+from hypothesis import settings
 from hypothesis import strategies as st
+
+EXAMPLES = 1000
+thorough = settings(max_examples=EXAMPLES, deadline=None)
 
 
 @st.composite

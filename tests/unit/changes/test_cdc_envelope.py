@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from fuzzing import mutated
+from fuzzing import mutated, thorough
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -101,12 +101,14 @@ def test_what_is_no_envelope_is_refused(data: bytes) -> None:
         CdcEnvelope.from_json(data)
 
 
+@thorough
 @given(st.binary(max_size=200))
 def test_any_bytes_are_an_envelope_or_refused(data: bytes) -> None:
     with pytest.raises(UnreadableChange):
         CdcEnvelope.from_json(data)
 
 
+@thorough
 @given(mutated(GOLDEN))
 def test_a_mutated_envelope_is_an_envelope_or_refused(data: bytes) -> None:
     try:

@@ -6,6 +6,7 @@ import copy
 import pickle
 
 import pytest
+from fuzzing import thorough
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -42,6 +43,7 @@ def test_another_number_is_no_operation(byte: int) -> None:
     assert CdcOperation.from_u8(byte) is None
 
 
+@thorough
 @given(st.binary(max_size=20))
 def test_any_bytes_are_an_operation_or_refused(data: bytes) -> None:
     if len(data) == 1 and data[0] < 4:

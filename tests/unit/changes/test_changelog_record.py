@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from fuzzing import mutated
+from fuzzing import mutated, thorough
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -78,16 +78,19 @@ def test_data_without_a_binary_form_is_refused() -> None:
         ChangelogRecord.insert(object(), 1).to_bytes()
 
 
+@thorough
 @given(st.binary(max_size=200))
 def test_any_bytes_are_a_record_or_refused(data: bytes) -> None:
     _read(data)
 
 
+@thorough
 @given(mutated(ChangelogRecord.insert({"id": 1, "name": "a", "list": [1.5, None]}, 1000).to_bytes()))
 def test_a_mutated_record_is_a_record_or_refused(data: bytes) -> None:
     _read(data)
 
 
+@thorough
 @given(mutated(ChangelogRecord.insert(pa.record_batch({"id": [1, 2], "name": ["a", None]}), 7).to_bytes()))
 def test_a_mutated_batch_is_a_batch_or_refused(data: bytes) -> None:
     _read(data)

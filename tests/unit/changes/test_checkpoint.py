@@ -7,7 +7,7 @@ import zlib
 
 import pyarrow as pa
 import pytest
-from fuzzing import mutated
+from fuzzing import mutated, thorough
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -75,12 +75,14 @@ def test_state_that_json_cannot_hold_is_refused() -> None:
         Checkpoint(0, ChangeEventBatch.new("orders", []), {"x": object()}).to_bytes()
 
 
+@thorough
 @given(st.binary(max_size=300))
 def test_any_bytes_are_refused(data: bytes) -> None:
     with pytest.raises(UnreadableChange):
         Checkpoint.from_bytes(data)
 
 
+@thorough
 @given(mutated(GOOD.to_bytes()))
 def test_a_mutated_checkpoint_is_refused(data: bytes) -> None:
     if data == GOOD.to_bytes():
@@ -89,6 +91,7 @@ def test_a_mutated_checkpoint_is_refused(data: bytes) -> None:
         Checkpoint.from_bytes(data)
 
 
+@thorough
 @given(mutated(GOOD.to_bytes()[12:]))
 def test_a_forged_checksum_does_not_help(body: bytes) -> None:
     """What the checksum would catch must be caught without it too: a writer may be wrong about more than bits."""

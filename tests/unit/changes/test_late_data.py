@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from fuzzing import thorough
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -78,6 +79,7 @@ def test_window_keys(start: int, end: int) -> None:
     assert len({WindowId(start, end), WindowId(start, end)}) == 1
 
 
+@thorough
 @given(st.binary(max_size=40).filter(lambda key: len(key) != 16))
 def test_another_length_is_no_window_key(key: bytes) -> None:
     with pytest.raises(UnreadableChange, match="16"):
