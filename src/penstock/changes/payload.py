@@ -56,6 +56,8 @@ def json_value(value: Any) -> Any:
 
 def json_column(column: pa.ChunkedArray) -> list[Any]:
     """All values of a column in the forms above; whole columns are converted at once where Arrow can."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
     kind = column.type
     if pa.types.is_integer(kind) and not column.null_count:
         return column.to_numpy().tolist()  # type: ignore[no-any-return]

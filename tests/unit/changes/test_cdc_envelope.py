@@ -196,6 +196,7 @@ TABLE = pa.table(
         "list": pa.array([[Decimal("1.0")], None, []], pa.list_(pa.decimal128(3, 1))),
         "struct": pa.array([{"a": 1, "b": math.inf}, None, {"a": None, "b": 0.5}]),
         "map": pa.array([[("k", b"v")], None, []], pa.map_(pa.string(), pa.binary())),
+        "few": pa.array([Decimal("0E-3"), None, Decimal("0E-3")], pa.decimal128(9, 8)).dictionary_encode(),
         "nothing": pa.nulls(3),
     }
 )

@@ -20,6 +20,7 @@ from penstock.changes.notations import debezium, delta, flink, pairs, risingwave
 from penstock.changes.notations.four_codes import FourCodes
 from penstock.changes.notations.four_labels import FourLabels
 from penstock.changes.notations.row_words import RowChange
+from penstock.changes.notations.three_labels import ThreeLabels
 from penstock.errors import InvalidChange, NotConvertible, NotOneRowPerKey, UnreadableChange
 from penstock.names import WEIGHT
 
@@ -198,10 +199,34 @@ def test_a_refresh_is_the_difference_of_contents(old: list[int], new: list[int])
     assert weighed(records) == {row: weight for row, weight in difference.items() if weight}
 
 
-def test_words_of_many_operations() -> None:
-    rows, words = row_words.words_of(np.array([0, 2, 3, 1], np.uint8))
-    assert rows.tolist() == [0, 2, 3]
-    assert words.to_pylist() == ["insert", "update", "delete"]
+@pytest.mark.parametrize("notation", [debezium.LETTERS, row_words.WORDS], ids=lambda each: each.name)
+@given(changes=st.lists(st.sampled_from([(0,), (1,), (2, 3)])))
+def test_one_word_per_event_both_ways(notation: ThreeLabels, changes: list[tuple[int, ...]]) -> None:
+    operations = np.array([each for change in changes for each in change], np.uint8)
+    rows, labels = notation.labels_of(operations)
+    assert labels.to_pylist() == [notation.labels[change[0]] for change in changes]
+    assert operations[rows].tolist() == [change[-1] for change in changes]
+    events, back = notation.operations_of(labels)
+    assert back.tolist() == operations.tolist()
+    assert events.tolist() == [at for at, change in enumerate(changes) for _ in change]
+
+
+@pytest.mark.parametrize("operations", [[2], [3], [3, 2], [2, 0, 3], [2, 2, 3, 3]])
+def test_half_an_update_has_no_word(operations: list[int]) -> None:
+    with pytest.raises(NotConvertible, match="half an update"):
+        row_words.WORDS.labels_of(np.array(operations, np.uint8))
+
+
+def test_a_letter_that_is_read_is_an_insert() -> None:
+    events, operations = debezium.LETTERS.operations_of(pa.array(["r", "u", "d", "c"]))
+    assert events.tolist() == [0, 1, 1, 2, 3]
+    assert operations.tolist() == [0, 2, 3, 1, 0]
+
+
+@pytest.mark.parametrize(("notation", "label"), [(debezium.LETTERS, "t"), (row_words.WORDS, "refresh")])
+def test_a_word_that_is_not_about_a_row(notation: ThreeLabels, label: str) -> None:
+    with pytest.raises(NotConvertible, match=f"{label}.*none of"):
+        notation.operations_of(pa.array([notation.labels[0], label]))
 
 
 CONTENTS = st.dictionaries(st.none() | st.integers(0, 4), st.none() | st.integers(0, 2), max_size=5)

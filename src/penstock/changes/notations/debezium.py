@@ -16,9 +16,11 @@ import msgspec
 from penstock.changes.cdc_envelope import CdcEnvelope, CdcSource
 from penstock.changes.changelog_record import ChangelogRecord
 from penstock.changes.notations.joined_updates import joined_updates
+from penstock.changes.notations.three_labels import ThreeLabels
 from penstock.errors import NotConvertible
 
 T = TypeVar("T")
+LETTERS = ThreeLabels("a Debezium op", ("c", "d", "u"), {"r": "c"})
 
 
 def to_records(envelope: CdcEnvelope[T]) -> tuple[ChangelogRecord[T], ...]:

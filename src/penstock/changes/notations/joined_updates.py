@@ -24,9 +24,9 @@ def joined_updates(
     waiting: ChangelogRecord[T] | None = None
     for record in records:
         if (record.operation is CdcOperation.UPDATE_AFTER) != (waiting is not None):
-            raise _half()
+            raise half_an_update()
         if waiting is not None and waiting.weight != -record.weight:
-            raise _half()
+            raise half_an_update()
         if record.operation is CdcOperation.UPDATE_BEFORE:
             waiting = record
             continue
@@ -35,10 +35,11 @@ def joined_updates(
         for _ in range(abs(record.weight)):
             yield pair
     if waiting is not None:
-        raise _half()
+        raise half_an_update()
 
 
-def _half() -> NotConvertible:
+def half_an_update() -> NotConvertible:
+    """The refusal."""
     return NotConvertible(
         what="half an update",
         target="one event",

@@ -11,19 +11,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
-import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
-
-from penstock.changes.cdc_operation import CdcOperation
 from penstock.changes.changelog_record import ChangelogRecord
 from penstock.changes.notations.joined_updates import joined_updates
+from penstock.changes.notations.three_labels import ThreeLabels
 from penstock.errors import NotConvertible
 
 T = TypeVar("T")
 Word = Literal["insert", "update", "delete", "refresh"]
-_WORDS = pa.array(["insert", "delete", "update"])
-_PLACES = np.array([0, 1, 2, 2], np.uint8)
+WORDS = ThreeLabels("a row event", ("insert", "delete", "update"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +64,3 @@ def from_records(records: Iterable[ChangelogRecord[T]]) -> list[RowChange[T]]:
         word: Word = "insert" if gone is None else "delete" if come is None else "update"
         made.append(RowChange(word, None if gone is None else gone.data, None if come is None else come.data))
     return made
-
-
-def words_of(operations: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.int64], pa.Array]:
-    """The events of many operations: the row with the newest image of each, and the words. −U rows carry none."""
-    rows = np.flatnonzero(operations != CdcOperation.UPDATE_BEFORE.value)
-    return rows, _WORDS.take(pa.array(_PLACES[operations[rows]]))
