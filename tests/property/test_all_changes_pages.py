@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from penstock.changes.row_event import ChangeEvent
 from penstock.subscribe.all_changes import AllChanges
-from published import Published, PublishedTable
+from penstock.testing.published import Published, PublishedTable
 
 KEYS = st.integers(0, 3)
 ROWS = st.lists(

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -28,9 +27,9 @@ from penstock.engine.delta_log import Commit, DataFile, DeltaLog, Snapshot
 from penstock.engine.interval import ChangeSet, Kind, Part, Way, classify
 from penstock.engine.log_storage import local_path
 from penstock.engine.scan import CHANGE_SIGNS, CHANGE_TYPE
-from penstock.engine.storage import DEFINITION_KEY, ID_KEY, KEY_KEY, records
+from penstock.engine.storage import DEFINITION_KEY, ID_KEY, KEY_KEY, records, standing
 from penstock.engine.storage_schema import arrow_schema
-from penstock.errors import FrontierLost, InternalError, NotRetained, SourceMissing, StateDamaged
+from penstock.errors import FrontierLost, InternalError, NotReached, NotRetained, SourceMissing, StateDamaged
 from penstock.names import WEIGHT
 
 _PLACE, _MINUS, _PLUS = "__ps_place", "__ps_minus_place", "__ps_plus_place"
@@ -60,6 +59,10 @@ class Changelog:
         """The newest version of the table, whoever made it."""
         return self._log.latest_version()
 
+    def definition(self) -> Definition:
+        """The definition in force."""
+        return Definition.from_json(standing(self._log).definition)
+
     def newest_first(self) -> Iterator[Entry]:
         """Our commits, the newest first, as far back as the log goes and nobody else has changed rows."""
         return (Entry(version, record) for version, record in records(self._log))
@@ -68,18 +71,37 @@ class Changelog:
         """The newest commit of ours."""
         for entry in self.newest_first():
             return entry
-        raise StateDamaged(name=self.name, why="its newest commit is not one of Penstock")
+        damaged = standing(self._log).damaged
+        if damaged is not None:
+            raise StateDamaged(name=self.name, why=damaged)
+        raise NotReached(what="the first state", name=self.name, newest="none")
 
     def entry(self, version: int) -> Entry:
         """Our commit that made a version; `NotRetained` if the log holds no such commit any more."""
         found = self._ours(version)
         if found is None:
-            raise self._not_retained(version)
+            raise NotRetained(what=f"version {version}", name=self.name, earliest="a later one")
         return found
+
+    def keeps(self, version: int) -> bool:
+        """False if our commit of this version, or a file of it, is gone; rows are not read."""
+        if self._ours(version) is None:
+            return False
+        commit = self._log.commit(version)
+        files = [*commit.cdc, *(added.file for added in commit.adds)]
+        return all((path := local_path(file.path)) is None or _exists(path) for file in files)
 
     def committed_at(self, entry: Entry) -> datetime:
         """When a commit was made."""
         return self._log.commit(entry.version).committed_at or datetime.now(UTC)
+
+    def _ours(self, version: int) -> Entry | None:
+        try:
+            info, identity = self._log.commit(version).info, self._log.snapshot().properties.get(ID_KEY, "")
+        except (FrontierLost, SourceMissing):
+            return None
+        record = record_in(info, identity)
+        return None if record is None else Entry(version, record)
 
     def after_version(self, version: int) -> list[Entry]:
         """Our commits after a version, oldest first; the version itself must still be readable."""
@@ -156,14 +178,6 @@ class Changelog:
         """The visible columns that identify a row as of a commit of ours; empty if there are none."""
         return _Shape.of(self._log.snapshot(entry.version), entry.record).visible_key
 
-    def keeps(self, version: int) -> bool:
-        """False if our commit of this version, or a file of it, is gone; rows are not read."""
-        if self._ours(version) is None:
-            return False
-        commit = self._log.commit(version)
-        files = [*commit.cdc, *(added.file for added in commit.adds)]
-        return all((path := local_path(file.path)) is None or _exists(path) for file in files)
-
     def snapshot(self, entry: Entry) -> pa.Table:
         """All visible rows as of a commit of ours."""
         rows = self.whole(entry).refreshed
@@ -182,8 +196,9 @@ class Changelog:
                 parts = _all_rows(snapshot, shape)
             else:
                 parts = _net(classify(self._log, before, entry.version), shape, commit)
-        except (FrontierLost, FileNotFoundError, SourceMissing):
-            raise self._not_retained(entry.version) from None
+        except (FrontierLost, FileNotFoundError):
+            earliest = next((each.version for each in self._kept() if each.version > entry.version), "none")
+            raise NotRetained(what=f"version {entry.version}", name=self.name, earliest=earliest) from None
         deleted, updated = parts.deletes.num_rows, parts.now.num_rows
         if places is None:
             places = np.full(deleted + updated + parts.inserts.num_rows, entry.last_lsn, np.int64)
@@ -205,20 +220,14 @@ class Changelog:
             refreshed=parts.refreshed,
         )
 
-    def _ours(self, version: int) -> Entry | None:
-        try:
-            info, identity = self._log.commit(version).info, self._log.snapshot().properties.get(ID_KEY, "")
-        except (FrontierLost, SourceMissing):
-            return None
-        record = record_in(info, identity)
-        return None if record is None else Entry(version, record)
-
-    def _not_retained(self, version: int) -> NotRetained:
-        earliest: int | str = "none"
-        with suppress(SourceMissing):
-            later = [each.version for each in self.newest_first() if each.record.lsn_count and each.version > version]
-            earliest = next((each for each in reversed(later) if self.keeps(each)), "none")
-        return NotRetained(what=f"version {version}", name=self.name, earliest=earliest)
+    def _kept(self) -> Iterator[Entry]:
+        """Commits whose files are all there, oldest first."""
+        found = [entry for entry in self.newest_first() if entry.record.lsn_count]
+        for entry in reversed(found):
+            commit = self._log.commit(entry.version)
+            files = [*commit.cdc, *(added.file for added in commit.adds)]
+            if all((path := local_path(file.path)) is None or _exists(path) for file in files):
+                yield entry
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from penstock.changes.row_event import ChangeEvent
 from penstock.changes.run import Run
 from penstock.engine.changelog import Changelog
 from penstock.engine.workspace import Logs
-from penstock.errors import NotRetained, PenstockError, Retry
+from penstock.errors import NotRetained, PenstockError, Retry, SourceMissing
 from penstock.subscribe.feed import LOOK_SECONDS
 from penstock.subscribe.journal import catch_up, prune
 from penstock.subscribe.subscription import milliseconds
@@ -301,7 +301,7 @@ class AllChanges:
             earliest, gone = next(readable, None), entries[-1].last
         if earliest is None:
             earliest = self._catalog.last_position() + 1
-        return NotRetained(what=f"LSN {since_lsn + 1}", name=EVERYTHING, earliest=earliest)
+        return NotRetained(what=f"LSN {since_lsn + 1}", name=EVERYTHING, earliest=earliest, earliest_lsn=earliest)
 
     def _is_readable(self, entry: JournalEntry, may_read: MayRead) -> bool:
         table = self._tables.get(entry.table_id)
@@ -324,7 +324,10 @@ class AllChanges:
                 self._kept.move_to_end(place)
                 return kept
         table = self._table(entry)
-        found = table.changelog.changes(table.changelog.entry(entry.version))
+        try:
+            found = table.changelog.changes(table.changelog.entry(entry.version))
+        except SourceMissing:
+            raise _gone(entry) from None
         with self._keeping:
             if place not in self._kept:
                 self._kept[place] = found
@@ -342,8 +345,13 @@ class AllChanges:
                 self._find_tables()
         table = self._tables.get(entry.table_id)
         if table is None:
-            raise NotRetained(what=f"version {entry.version}", name=entry.stream_table, earliest="none")
+            raise _gone(entry)
         return table
+
+
+def _gone(entry: JournalEntry) -> NotRetained:
+    """The whole table is."""
+    return NotRetained(what=f"version {entry.version}", name=entry.stream_table, earliest="none")
 
 
 def _settle(future: asyncio.Future[None]) -> None:

@@ -15,7 +15,7 @@ import pytest
 from penstock.changes.row_event import ChangeEvent
 from penstock.errors import NotRetained
 from penstock.subscribe.all_changes import AllChanges
-from published import Published, PublishedTable
+from penstock.testing.published import Published, PublishedTable
 
 Told = tuple[int, str, str]
 
@@ -160,7 +160,12 @@ def test_files_that_are_gone_are_told_with_the_next_that_are_not(world: Publishe
     assert every.page(0, 100).next_lsn == 3
     with pytest.raises(NotRetained) as lost:
         every.page(3, 100)
-    assert lost.value.facts == {"what": "LSN 4", "name": "the changes of all stream tables", "earliest": 6}
+    assert lost.value.facts == {
+        "what": "LSN 4",
+        "name": "the changes of all stream tables",
+        "earliest": 6,
+        "earliest_lsn": 6,
+    }
     with pytest.raises(NotRetained):
         every.page(4, 100)
     assert [event.lsn for event in every.page(5, 100).events] == [6, 7, 8, 9]

@@ -14,7 +14,7 @@ from penstock.catalog.model import JournalEntry
 from penstock.engine.changelog import Changelog
 from penstock.subscribe import journal
 from penstock.subscribe.journal import catch_up, prune
-from published import Published, PublishedTable
+from penstock.testing.published import Published, PublishedTable
 
 
 @pytest.fixture

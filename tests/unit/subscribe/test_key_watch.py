@@ -13,7 +13,7 @@ import pytest
 from penstock.changes.kv_watch_event import KvWatchEvent
 from penstock.errors import NoKey, NotReached
 from penstock.subscribe.key_watch import KeyWatch
-from published import Published, PublishedTable
+from penstock.testing.published import Published, PublishedTable
 
 
 @pytest.fixture
