@@ -3,7 +3,7 @@
     PenstockError
     ├── UsageError                what was asked for cannot be done as asked            NEVER
     │   ├── InvalidName, InvalidTargetLag, InvalidMode, InvalidSetting, InvalidStatement, InvalidRun, InvalidFilter
-    │   ├── InvalidValue, PackageMissing, StreamTableGone, NotRetained, NotReached, Subscription… (not found, …)
+    │   ├── InvalidValue, PackageMissing, StreamTableGone, NoKey, NotRetained, NotReached, Subscription… (not found, …)
     │   ├── TableExists, SchemaNotFound, StreamTableNotFound, HasConsumers, CycleInGraph, NoCommonInstant
     │   ├── RetentionCut          clean-up would take what a stream table still needs
     │   └── SessionMisconfigured, JavaUnusable, JarsUnavailable, WarehouseUnusable, CatalogUnusable
@@ -231,6 +231,14 @@ class StreamTableGone(UsageError):
     hint = "If there is a stream table of that name again, subscribe to it anew."
 
 
+class NoKey(UsageError):
+    """The keys of a stream table were to be watched that has none."""
+
+    condition = "NO_KEY"
+    message = "{name} has no key that could be watched: its rows have none, or a part of it is not shown"
+    hint = "Create it with KEY (…), or show all columns that it groups by; or subscribe to all its changes."
+
+
 class NotRetained(UsageError):
     """Changes were asked for that are no longer kept."""
 
@@ -245,14 +253,6 @@ class NotReached(UsageError):
     condition = "NOT_REACHED"
     message = "{what} of {name} is not there yet (the newest is {newest})"
     hint = "Ask for an earlier point, or for the changes from now on."
-
-
-class NoKey(UsageError):
-    """The keys of a stream table were to be watched that has none."""
-
-    condition = "NO_KEY"
-    message = "{name} has no key that could be watched: its rows have none, or a part of it is not shown"
-    hint = "Create it with KEY (…), or show all columns that it groups by; or subscribe to all its changes."
 
 
 class HasConsumers(UsageError):
