@@ -21,12 +21,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from penstock.changes.changes_page import DEFAULT_LIMIT, MAXIMUM_LIMIT, changes_page
+from penstock.changes.changes_page import changes_page
 from penstock.serve.context import Context
 from penstock.serve.operation import Operation, Parameter
 from penstock.serve.query_numbers import seconds_in, whole_number_in
 
-STOP_SECONDS = 1.0
+DEFAULT_LIMIT: Final = 100
+MAXIMUM_LIMIT: Final = 10_000
+STOP_SECONDS: Final = 1.0
 """Within this time a request that waits notices that the server stops."""
 
 PATHS: Final = ("/changes", "/v1/ops/cdc/changes")
