@@ -14,6 +14,7 @@ the earliest position after it that is not: ask again with one less as `since_ls
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from typing import Final
 
@@ -22,16 +23,15 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from penstock.changes.changes_page import changes_page
+from penstock.changes.changes_query import DEFAULT_LIMIT, LARGEST_LIMIT, ChangesQuery
 from penstock.serve.context import Context
 from penstock.serve.operation import Operation, Parameter
-from penstock.serve.query_numbers import seconds_in, whole_number_in
 
-DEFAULT_LIMIT: Final = 100
-MAXIMUM_LIMIT: Final = 10_000
 STOP_SECONDS: Final = 1.0
 """Within this time a request that waits notices that the server stops."""
 
 PATHS: Final = ("/changes", "/v1/ops/cdc/changes")
+_SECONDS: Final = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 _OPERATION: Final = Operation(
     "The changes of all stream tables in one order, page by page.",
     (
@@ -39,7 +39,7 @@ _OPERATION: Final = Operation(
         Parameter(
             "limit",
             "At most so many events.",
-            {"type": "integer", "minimum": 0, "maximum": MAXIMUM_LIMIT, "default": DEFAULT_LIMIT},
+            {"type": "integer", "minimum": 0, "maximum": LARGEST_LIMIT, "default": DEFAULT_LIMIT},
         ),
         Parameter("wait", "Seconds to wait if there is none yet.", {"type": "number", "minimum": 0, "default": 0}),
     ),
@@ -54,14 +54,20 @@ def routes(context: Context) -> list[Route]:
     async def changes(request: Request) -> Response:
         may_read = context.access.of(request).may_read
         asked = request.query_params
-        since = whole_number_in(asked.get("since_lsn"), 0)
-        limit = min(whole_number_in(asked.get("limit"), DEFAULT_LIMIT), MAXIMUM_LIMIT)
-        until = time.monotonic() + min(seconds_in(asked.get("wait")), context.limits.wait_seconds)
+        query = ChangesQuery.read(asked.get("since_lsn"), asked.get("limit"))
+        until = time.monotonic() + min(_seconds(asked.get("wait")), context.limits.wait_seconds)
         every = await asyncio.to_thread(context.tables.all_changes)
-        page = await asyncio.to_thread(every.page, since, limit, may_read)
-        while not page.events and limit and (left := until - time.monotonic()) > 0 and not context.broadcasts.stopping:
+        page = await asyncio.to_thread(every.page, query.since_lsn, query.limit, may_read)
+        while not page.events and query.limit and not context.broadcasts.stopping:
+            left = until - time.monotonic()
+            if left <= 0:
+                break
             if await every.wait_async(page.next_lsn, min(left, STOP_SECONDS)):
-                page = await asyncio.to_thread(every.page, page.next_lsn, limit, may_read)
+                page = await asyncio.to_thread(every.page, page.next_lsn, query.limit, may_read)
         return Response(changes_page(page), headers={"cache-control": "no-store"}, media_type="application/json")
 
     return [Route(path, changes, methods=["GET"]) for path in PATHS]
+
+
+def _seconds(text: str | None) -> float:
+    return float(text) if text is not None and _SECONDS.fullmatch(text) else 0.0

@@ -22,15 +22,14 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from penstock.changes.canonical_json import canonical_json
+from penstock.changes.changes_query import DEFAULT_LIMIT, ChangesQuery
 from penstock.changes.kv_watch_event import KvWatchEvent
 from penstock.errors import PenstockError
 from penstock.serve.context import Context
 from penstock.serve.operation import TOKEN, Operation, Parameter
-from penstock.serve.query_numbers import whole_number_in
 from penstock.subscribe.key_watch import KeyWatch
 
-DEFAULT_LIMIT: Final = 100
-MAXIMUM_LIMIT: Final = 1000
+LARGEST_LIMIT: Final = 1000
 QUIET_SECONDS: Final = 15.0
 """After so long without an event a comment is sent, lest somebody between takes the line for dead."""
 
@@ -46,7 +45,7 @@ OPERATIONS: Final = {
             Parameter(
                 "limit",
                 "At most so many events.",
-                {"type": "integer", "minimum": 1, "maximum": MAXIMUM_LIMIT, "default": DEFAULT_LIMIT},
+                {"type": "integer", "minimum": 1, "maximum": LARGEST_LIMIT, "default": DEFAULT_LIMIT},
             ),
             Parameter("follow", "Go on with what comes.", {"type": "boolean", "default": False}),
             TOKEN,
@@ -63,11 +62,10 @@ def routes(context: Context) -> list[Route]:
     async def watch(request: Request) -> Response:
         name = context.table(request, in_address=True)
         asked = request.query_params
-        since = asked.get("since_lsn")
-        opened = await asyncio.to_thread(
-            context.tables.watch, name, request.path_params["key"], None if since is None else whole_number_in(since, 0)
-        )
-        limit = min(max(whole_number_in(asked.get("limit"), DEFAULT_LIMIT), 1), MAXIMUM_LIMIT)
+        query = ChangesQuery.read(asked.get("since_lsn"), asked.get("limit"))
+        limit = min(max(query.limit, 1), LARGEST_LIMIT)
+        since = query.since_lsn if "since_lsn" in asked else None
+        opened = await asyncio.to_thread(context.tables.watch, name, request.path_params["key"], since)
         if asked.get("follow") == "true":
             frames = _following(context, opened, limit if "limit" in asked else None)
             return StreamingResponse(frames, headers=_HEADERS, media_type=_TYPE)
