@@ -83,6 +83,20 @@ _ABOUT: dict[str, tuple[str, str, str]] = {
         "OPTIMIZE STREAM TABLE revenue",
         "One row: name, done, reason, files_before, files_after, touched_before, touched_after, seconds.",
     ),
+    "SUBSCRIBE": (
+        "The changes of a stream table, commit by commit. Without a start they begin with the next commit.\n\n"
+        "- `AS OF VERSION` and `AS OF TIMESTAMP` begin after that version, or after the one in force at that moment.\n"
+        "- `AFTER LSN` begins after that change, so it is how a reader goes on where it stopped.\n"
+        "- `WITH SNAPSHOT` gives the rows as they are, then their changes.\n"
+        "- `WHERE` keeps the rows that satisfy a condition. An update into the condition is an insert, out of it a "
+        "delete.\n\n"
+        "A condition compares columns and literals: `AND`, `OR`, `NOT`, `=`, `<>`, `<`, `<=`, `>`, `>=`, `<=>`, "
+        "`BETWEEN`, `IN`, `LIKE`, `IS [NOT] NULL`, `TRUE`, `FALSE` and `DISTINCT FROM`. It means what it means to "
+        "Spark; functions, arithmetic and comparisons of text with numbers are refused. A timestamp without an "
+        "offset is read in the time zone of the stream table's definition.",
+        "SUBSCRIBE revenue AFTER LSN 1200 WHERE region IN ('north', 'south') AND total > 1000",
+        "None yet: the statement is read and checked, and running it is refused.",
+    ),
 }
 
 
@@ -125,8 +139,7 @@ def text() -> str:
         )
     )
     parts.append(
-        "## Not there yet\n\n`EMIT …` at the end of a query and `SUBSCRIBE` are recognised and refused with a "
-        "message, so that "
-        "a script does not take them for something else."
+        "## Not there yet\n\n`EMIT …` at the end of a query is recognised and refused with a message, so that a script "
+        "does not take it for something else."
     )
     return "\n\n".join(parts) + "\n"

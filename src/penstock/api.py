@@ -22,7 +22,14 @@ from penstock.engine.rows_as_view import rows_as_views
 from penstock.engine.session import check_session, start_session
 from penstock.engine.storage import Storage
 from penstock.engine.threads import spark_threads
-from penstock.errors import QueryInvalid, StreamTableNotFound, TableBusy, TableExists, WarehouseUnusable
+from penstock.errors import (
+    InvalidStatement,
+    QueryInvalid,
+    StreamTableNotFound,
+    TableBusy,
+    TableExists,
+    WarehouseUnusable,
+)
 from penstock.graph.lag import format_lag, parse_target_lag
 from penstock.lang import (
     AlterStreamTable,
@@ -36,6 +43,7 @@ from penstock.lang import (
     RefreshStreamTable,
     ShowStreamTables,
     Statement,
+    Subscribe,
     parse,
 )
 from penstock.monitor.diagnose.diagnosis import Diagnosis, diagnose
@@ -290,6 +298,12 @@ class StreamTables:
             case OptimizeStreamTable():
                 self._find(statement.name)
                 return _optimized(self.optimize(statement.name, progress=progress))
+            case Subscribe():
+                raise InvalidStatement(
+                    why="a script cannot wait for the changes of SUBSCRIBE",
+                    where="",
+                    expected="another statement; refresh, then query the stream table",
+                )
 
     def _pass_through(self, statement: PassThrough) -> DataFrame:
         if statement.verb == "VACUUM":

@@ -2,7 +2,7 @@
 
     PenstockError
     ├── UsageError                what was asked for cannot be done as asked            NEVER
-    │   ├── InvalidName, InvalidTargetLag, InvalidMode, InvalidSetting, InvalidStatement, InvalidRun
+    │   ├── InvalidName, InvalidTargetLag, InvalidMode, InvalidSetting, InvalidStatement, InvalidRun, InvalidFilter
     │   ├── TableExists, SchemaNotFound, StreamTableNotFound, HasConsumers, CycleInGraph, NoCommonInstant
     │   ├── RetentionCut          clean-up would take what a stream table still needs
     │   └── SessionMisconfigured, JavaUnusable, JarsUnavailable, WarehouseUnusable, CatalogUnusable
@@ -164,6 +164,14 @@ class InvalidRun(UsageError):
     condition = "INVALID_RUN"
     message = "the ring refuses these changes: {why}"
     hint = "Emit as many ids and rows as there are events, in the order of their LSNs."
+
+
+class InvalidFilter(UsageError):
+    """The condition of a subscription cannot be read, or does not fit the columns."""
+
+    condition = "INVALID_FILTER"
+    message = "{why}"
+    hint = "{fix}"
 
 
 class TableExists(UsageError):

@@ -2,6 +2,7 @@
 
 from penstock.lang.check_query import check_query
 from penstock.lang.parse import parse, parse_one
+from penstock.lang.predicate import parse_predicate
 from penstock.lang.split import split_script
 from penstock.lang.statements import (
     AlterStreamTable,
@@ -15,6 +16,7 @@ from penstock.lang.statements import (
     RefreshStreamTable,
     ShowStreamTables,
     Statement,
+    Subscribe,
 )
 
 __all__ = [
@@ -29,8 +31,10 @@ __all__ = [
     "RefreshStreamTable",
     "ShowStreamTables",
     "Statement",
+    "Subscribe",
     "check_query",
     "parse",
     "parse_one",
+    "parse_predicate",
     "split_script",
 ]

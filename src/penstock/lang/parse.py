@@ -7,12 +7,17 @@ slices of the source: comments stay, nothing is rendered again.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import pairwise
 from typing import NoReturn, cast
 
+from penstock.changes.moments import read_timestamp
 from penstock.errors import InvalidStatement
 from penstock.lang.check_query import refuse_other_than_query
 from penstock.lang.classify import classify, read_name
+from penstock.lang.predicate import read_predicate
 from penstock.lang.split import split_statements
 from penstock.lang.statements import (
     AlterStreamTable,
@@ -26,6 +31,7 @@ from penstock.lang.statements import (
     RefreshStreamTable,
     ShowStreamTables,
     Statement,
+    Subscribe,
 )
 from penstock.lang.tokens import Token, TokenType, Unreadable, is_word, lines_at, read_tokens, word
 from penstock.names import TableName
@@ -47,6 +53,9 @@ GRAMMAR = {
     "EXPLAIN": "EXPLAIN STREAM TABLE name | query",
     "AUDIT": "AUDIT STREAM TABLE name",
     "OPTIMIZE": "OPTIMIZE STREAM TABLE name",
+    "SUBSCRIBE": "SUBSCRIBE name\n"
+    "    [AS OF VERSION version | AS OF TIMESTAMP 'moment' | AFTER LSN lsn | WITH SNAPSHOT]\n"
+    "    [WHERE condition]",
 }
 """The grammar of every statement of ours, by its verb; errors and the SQL reference both print it."""
 
@@ -94,10 +103,7 @@ def _statement(text: str, tokens: list[Token]) -> Statement:
     words = tuple(word(token) for token in tokens[:4])
     for leading, verb in _OURS:
         if words[: len(leading)] == leading:
-            cursor = _Cursor(text, tokens, verb)
-            if verb == "SUBSCRIBE":
-                _unavailable(cursor, tokens[0], "SUBSCRIBE", "another statement; refresh, then query the stream table")
-            return _READERS[verb](cursor)
+            return _READERS[verb](_Cursor(text, tokens, verb))
     return classify(text[tokens[0].start : tokens[-1].end + 1], tokens)
 
 
@@ -160,6 +166,13 @@ class _Cursor:
         value = self.token.text
         self.at += 1
         return value
+
+    def number(self, what: str) -> int:
+        token = self.token
+        if token is None or token.token_type is not TokenType.NUMBER or not re.fullmatch(r"[0-9]{1,18}", token.text):
+            self.fail_here(what)
+        self.at += 1
+        return int(token.text)
 
     def query(self) -> str:
         """The rest of the statement, from just behind the last token read, so that leading comments stay."""
@@ -338,13 +351,7 @@ def _show(cursor: _Cursor) -> Statement:
 def _describe(cursor: _Cursor) -> Statement:
     cursor.at = 4  # DESCRIBE or DESC, then HISTORY STREAM TABLE: how the statement was recognised
     name = cursor.name()
-    limit: int | None = None
-    if cursor.accept("LIMIT"):
-        token = cursor.token
-        if token is None or token.token_type is not TokenType.NUMBER or not token.text.isdigit():
-            cursor.fail_here("a number of rows")
-        limit = int(token.text)
-        cursor.at += 1
+    limit = cursor.number("a number of rows") if cursor.accept("LIMIT") else None
     cursor.end()
     return DescribeHistory(name, limit)
 
@@ -372,6 +379,55 @@ def _optimize(cursor: _Cursor) -> Statement:
     return OptimizeStreamTable(name)
 
 
+def _subscribe(cursor: _Cursor) -> Statement:
+    cursor.expect("SUBSCRIBE")
+    subscribed = Subscribe(cursor.name())
+    if _starts(cursor):
+        subscribed = _start(cursor, subscribed)
+    if _starts(cursor):
+        cursor.fail("only one of AS OF, AFTER LSN and WITH SNAPSHOT can be given")
+    if cursor.accept("WHERE"):
+        return replace(subscribed, where=_condition(cursor))
+    if cursor.token:
+        cursor.fail_here("AS OF, AFTER LSN, WITH SNAPSHOT, WHERE or the end of the statement")
+    return subscribed
+
+
+def _starts(cursor: _Cursor) -> bool:
+    return cursor.word in {"AS", "AFTER", "WITH"}
+
+
+def _start(cursor: _Cursor, subscribed: Subscribe) -> Subscribe:
+    if cursor.accept("AFTER"):
+        cursor.expect("LSN")
+        return replace(subscribed, after_lsn=cursor.number("an LSN"))
+    if cursor.accept("WITH"):
+        cursor.expect("SNAPSHOT")
+        return replace(subscribed, with_snapshot=True)
+    cursor.expect("AS", "OF")
+    if cursor.accept("VERSION"):
+        return replace(subscribed, as_of_version=cursor.number("a version"))
+    if not cursor.accept("TIMESTAMP"):
+        cursor.fail_here("VERSION or TIMESTAMP")
+    token = cursor.token
+    moment = cursor.string("a quoted timestamp such as '2026-01-31 12:00:00'")
+    if read_timestamp(moment) is None:
+        cursor.fail("a timestamp is written as '2026-01-31 12:00:00', with an offset such as +01:00 or without", token)
+    return replace(subscribed, as_of_timestamp=moment)
+
+
+def _condition(cursor: _Cursor) -> str:
+    """The rest of the statement as a condition, checked and then kept as it was written."""
+    rest = cursor.tokens[cursor.at :]
+    if not rest:
+        cursor.fail_here("a condition")
+    for token, following in pairwise(rest):
+        if (word(token), word(following)) in {("AS", "OF"), ("AFTER", "LSN"), ("WITH", "SNAPSHOT")}:
+            cursor.fail(f"{word(token)} {word(following)} must stand before WHERE", token)
+    read_predicate(cursor.text, rest)
+    return cursor.text[rest[0].start : rest[-1].end + 1]
+
+
 _READERS: dict[str, Callable[[_Cursor], Statement]] = {
     "CREATE": _create,
     "ALTER": _alter,
@@ -382,4 +438,5 @@ _READERS: dict[str, Callable[[_Cursor], Statement]] = {
     "EXPLAIN": _explain,
     "AUDIT": _audit,
     "OPTIMIZE": _optimize,
+    "SUBSCRIBE": _subscribe,
 }

@@ -96,6 +96,21 @@ class OptimizeStreamTable:
 
 
 @dataclass(frozen=True, slots=True)
+class Subscribe:
+    """SUBSCRIBE: the changes of a stream table, from now on unless a start is given.
+
+    At most one of the four fields after `name` is set. `where` is the condition as it was written; it can be read.
+    """
+
+    name: str
+    as_of_version: int | None = None
+    as_of_timestamp: str | None = None
+    after_lsn: int | None = None
+    with_snapshot: bool = False
+    where: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class PassThrough:
     """A statement for Spark, untouched.
 
@@ -121,5 +136,6 @@ Statement: TypeAlias = (
     | ExplainStreamTable
     | AuditStreamTable
     | OptimizeStreamTable
+    | Subscribe
     | PassThrough
 )

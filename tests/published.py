@@ -1,0 +1,174 @@
+"""Stream tables whose commits a test makes itself: real storage, real records, a real catalog, and no Spark.
+
+    with Published.open(tmp_path) as world:
+        sales = world.keyed("sales", {"region": "string", "total": "long"}, key=("region",))
+        sales.commit(put=[{"region": "east", "total": 5}])
+        world.tables.subscribe("sales", lsn=0)
+
+A commit is applied by delta-rs and numbered as a refresh does it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from stored import bits, schema, table
+
+from penstock.api import StreamTables, look
+from penstock.catalog.model import StreamTableMeta
+from penstock.engine.apply import Change
+from penstock.engine.commit import commit
+from penstock.engine.commit_record import FIRST_LSN, CommitRecord
+from penstock.engine.definition import Definition
+from penstock.engine.merge_predicate import OP
+from penstock.engine.storage import DEFINITION_KEY, ID_KEY, Layout, Storage, key_configuration
+from penstock.names import WEIGHT, Frontier, TableName
+
+Row = dict[str, Any]
+EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@dataclass
+class PublishedTable:
+    """One stream table; `rows` is what a user must see of it now."""
+
+    name: str
+    storage: Storage
+    schema_json: str
+    key: tuple[str, ...] | None
+    rows: list[Row] = field(default_factory=list)
+
+    def commit(self, put: Sequence[Row] = (), drop: Sequence[Row] = (), *, anew: bool = False) -> CommitRecord:
+        """Put rows (by key, or one more copy) and drop rows (by key, or one copy); `anew` replaces everything."""
+        pin = self.storage.pin()
+        held = pin.record
+        was, old = Counter(map(bits, self.rows)), list(self.rows)
+        if anew:
+            self.rows = list(put)
+            change, events = Change("overwrite", self._stored(put)), 1 if held is not None else len(put)
+        elif self.key is not None:
+            change, events = self._keyed(put, drop)
+        else:
+            change, events = self._bag(put, drop)
+        now = Counter(map(bits, self.rows))
+        number = pin.next_transaction
+        record = CommitRecord(
+            stream_table_id=self.storage.stream_table_id,
+            definition_hash="d1",
+            refresh_id=uuid4().hex,
+            action="FULL" if anew else "INCREMENTAL",
+            frontier=Frontier.of({"orders": number}, EPOCH + timedelta(seconds=number)),
+            data_timestamp=EPOCH + timedelta(seconds=number),
+            rows_inserted=(now - was).total() if not anew else len(put),
+            rows_deleted=(was - now).total() if not anew else len(old),
+            first_lsn=held.first_lsn + held.lsn_count if held is not None else FIRST_LSN,
+            lsn_count=events,
+            replaces=anew and held is not None,
+        )
+        commit(self.storage, pin, change, record, applier="delta-rs", transaction_number=number)
+        return record
+
+    def _stored(self, rows: Sequence[Row]) -> Any:
+        if self.key is not None:
+            return table(self.schema_json, list(rows))
+        return table(self.schema_json, [{**row, WEIGHT: 1} for row in rows])
+
+    def _keyed(self, put: Sequence[Row], drop: Sequence[Row]) -> tuple[Change, int]:
+        held = {self._identity(row): row for row in self.rows}
+        given = {self._identity(row): row for row in put}
+        gone = {self._identity(row) for row in drop} & held.keys()
+        changed = {place: row for place, row in given.items() if bits(row) != bits(held.get(place))}
+        ops = [{**row, OP: "u"} for row in given.values()] + [{**held[place], OP: "d"} for place in gone]
+        held.update(changed)
+        self.rows = [row for place, row in held.items() if place not in gone]
+        return Change("keyed", table(self.schema_json, ops, with_op=True)), len(changed) + len(gone)
+
+    def _bag(self, put: Sequence[Row], drop: Sequence[Row]) -> tuple[Change, int]:
+        before = Counter({bits(row): 0 for row in self.rows})
+        before.update(map(bits, self.rows))
+        samples = {bits(row): row for row in [*self.rows, *put, *drop]}
+        after = before.copy()
+        after.update(map(bits, put))
+        after.subtract(map(bits, drop))
+        moved = [row for row in samples if after[row] != before[row]]
+        ops = [{**samples[row], WEIGHT: before[row], OP: "d"} for row in moved if before[row]]
+        ops += [{**samples[row], WEIGHT: after[row], OP: "i"} for row in moved if after[row] > 0]
+        self.rows = [samples[row] for row, count in after.items() for _ in range(count)]
+        return Change("bag", table(self.schema_json, ops, with_op=True)), sum(
+            abs(after[row] - before[row]) for row in moved
+        )
+
+    def _identity(self, row: Row) -> Any:
+        return bits({name: row[name] for name in self.key or ()})
+
+
+@dataclass
+class Published:
+    """A warehouse of such tables."""
+
+    root: Path
+    tables: StreamTables
+
+    @classmethod
+    @contextmanager
+    def open(cls, root: Path) -> Iterator[Published]:
+        """A warehouse at a folder, opened to look."""
+        opened = look(root)
+        try:
+            yield cls(root, opened)
+        finally:
+            opened.close()
+
+    def keyed(self, name: str, columns: Mapping[str, Any], key: tuple[str, ...]) -> PublishedTable:
+        """A stream table whose rows have a key; () is the one row of a total."""
+        return self._made(name, columns, key)
+
+    def bag(self, name: str, columns: Mapping[str, Any]) -> PublishedTable:
+        """A stream table whose rows may be there several times."""
+        return self._made(name, columns, None)
+
+    def _made(self, name: str, columns: Mapping[str, Any], key: tuple[str, ...] | None) -> PublishedTable:
+        stored = dict(columns) if key is not None else {**columns, WEIGHT: "long"}
+        full = TableName.parse(name, "default")
+        identity = uuid4().hex
+        definition = Definition(
+            id=identity,
+            name=str(full),
+            query=f"SELECT * FROM {name}_source",
+            database="default",
+            settings={},
+            target_lag_seconds=60,
+            refresh_mode="AUTO",
+            key=key or (),
+            columns=tuple((column, column, str(kind)) for column, kind in columns.items()),
+            weighted=key is None,
+            has_hidden_rows=False,
+        )
+        schema_json = schema(**stored)
+        configuration = {
+            ID_KEY: identity,
+            DEFINITION_KEY: definition.to_json(),
+            **key_configuration(key),
+        }
+        path = os.fspath(self.root / "stream_tables" / f"{name}-{identity[:8]}")
+        storage = Storage.create(path, Layout(schema_json, key), configuration)
+        meta = StreamTableMeta(
+            name=full,
+            table_id=storage.pin().table_id,
+            path=path,
+            query=definition.query,
+            definition_hash="d1",
+            is_populated=True,
+            data_timestamp=EPOCH,
+        )
+        catalog = self.tables._warehouse.catalog
+        catalog.insert(meta, [], now=datetime.now(UTC))
+        return PublishedTable(str(full), storage, schema_json, key)
