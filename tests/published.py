@@ -20,8 +20,6 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from stored import bits, schema, table
-
 from penstock.api import StreamTables, look
 from penstock.catalog.model import StreamTableMeta
 from penstock.engine.apply import Change
@@ -31,6 +29,7 @@ from penstock.engine.definition import Definition
 from penstock.engine.merge_predicate import OP
 from penstock.engine.storage import DEFINITION_KEY, ID_KEY, Layout, Storage, key_configuration
 from penstock.names import WEIGHT, Frontier, TableName
+from stored import bits, schema, table
 
 Row = dict[str, Any]
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
