@@ -50,14 +50,12 @@ def print_block(out: Console, changes: CommitChanges, limit: int) -> None:
     told = list(_told(changes, min(limit, events) if limit else events))
     _print_changes(out, columns, told)
     if left := events - len(told):
-        out.print(f"… and {left} more (--rows 0 shows all)", style="dim")
+        out.print(f"… and {left} more", style="dim")
     out.print()
 
 
 def counts(changes: CommitChanges) -> tuple[int, int, int]:
-    """Rows that came, went and changed; of all rows anew, all came."""
-    if changes.refreshed is not None:
-        return changes.refreshed.num_rows, 0, 0
+    """Rows that came, went and changed; nobody knows that of all rows anew, so they count as none."""
     return changes.inserts.num_rows, changes.deletes.num_rows, changes.now.num_rows
 
 
@@ -72,19 +70,18 @@ def tally(came: int, went: int, changed: int) -> str:
 
 def _facts(changes: CommitChanges) -> Text:
     first, last = changes.first_lsn, changes.last_lsn
-    facts = Text(moment(changes.committed_at), style="bold")
+    facts = Text.assemble((moment(changes.committed_at), "bold"))
     facts.append(f"  version {changes.version}  LSN {first}" + (f"–{last}" if last > first else "") + "  ")
     if changes.refreshed is not None:
         rows = changes.refreshed.num_rows
         return facts.append(f"all {rows} rows" if rows != 1 else "the only row", style="cyan")
-    for (_, colour), text in zip(_MARKS.values(), tally(*counts(changes)).split(), strict=False):
-        facts.append(text, style=colour if text[1:] != "0" else "dim").append(" ")
-    facts.rstrip()
-    return facts
+    words = tally(*counts(changes)).split()
+    coloured = [(word, colour) for (_, colour), word in zip(_MARKS.values(), words, strict=False)]
+    return facts.append(Text(" ").join(Text(word, style if word[1:] != "0" else "dim") for word, style in coloured))
 
 
 def _count(changes: CommitChanges) -> int:
-    return sum(counts(changes))
+    return changes.refreshed.num_rows if changes.refreshed is not None else changes.events
 
 
 def _told(changes: CommitChanges, limit: int) -> Iterator[_Change]:

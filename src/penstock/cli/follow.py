@@ -31,7 +31,7 @@ def follow(
     tell = _for_people(rows) if form == "people" else _lines(form)
     if form == "people":
         reached = f"LSN {subscription.position}, version {subscription.version}"
-        desk.print(f"following {subscription.stream_table} from {reached}; stop with Ctrl-C\n")
+        desk.print(f"following {subscription.stream_table} after {reached}; stop with Ctrl-C\n")
     seen, totals = 0, (0, 0, 0)
     with subscription, _until_stopped(subscription):
         while commits is None or seen < commits:
@@ -81,9 +81,8 @@ def _summary(subscription: Any, commits: int, totals: tuple[int, int, int], dura
         told += f", {tally(*totals)}"
     if subscription.dropped:
         told += f", {subscription.dropped} events left out"
-    position = subscription.position
-    again = f"{subscription.id} goes on there" if durable else f"go on there with --lsn {position}"
-    return f"stopped at LSN {position} after {told}; {again}"
+    again = f"; {subscription.id} goes on there" if durable else ""
+    return f"stopped at LSN {subscription.position} after {told}{again}"
 
 
 @contextmanager

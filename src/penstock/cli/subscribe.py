@@ -88,7 +88,8 @@ def subscribe(
         raise typer.BadParameter("demand is for programs, which ask for commits one by one", param_hint="--policy")
     begin = _moment(timestamp)
     chosen = None if columns is None else [each.strip() for each in columns.split(",") if each.strip()]
-    with looking(ctx, warehouse, as_json or debezium) as desk:
+    # Lines are for machines, but an error among them would be taken for a change: it goes to stderr.
+    with looking(ctx, warehouse, as_json=False) as desk:
         subscription = desk.tables.subscribe(
             name,
             start=start,

@@ -19,7 +19,7 @@ from penstock.settings import Settings
 
 COMMANDS = [
     "init", "sql", "create", "alter", "drop", "refresh", "status", "history", "graph", "info", "explain", "audit",
-    "doctor", "repair", "tick", "stats", "alerts", "health",
+    "doctor", "repair", "tick", "stats", "alerts", "health", "subscribe", "subscriptions",
 ]  # fmt: skip
 
 
