@@ -3,6 +3,7 @@
     PenstockError
     ├── UsageError                what was asked for cannot be done as asked            NEVER
     │   ├── InvalidName, InvalidTargetLag, InvalidMode, InvalidSetting, InvalidStatement, InvalidRun, InvalidFilter
+    │   ├── InvalidValue, PackageMissing, StreamTableGone, NotRetained, NotReached, Subscription… (not found, …)
     │   ├── TableExists, SchemaNotFound, StreamTableNotFound, HasConsumers, CycleInGraph, NoCommonInstant
     │   ├── RetentionCut          clean-up would take what a stream table still needs
     │   └── SessionMisconfigured, JavaUnusable, JarsUnavailable, WarehouseUnusable, CatalogUnusable

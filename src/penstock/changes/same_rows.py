@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import reduce
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -37,7 +38,7 @@ def _same(left: Any, right: Any) -> Any:
             pa.repeat(True, len(left)),
         )
     elif pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_map(kind):
-        alike = _same_lists(left, right, both_valid)
+        alike = _same_lists(left, right)
     elif kind in _BITS:
         bits = pc.equal(left.view(_BITS[kind]), right.view(_BITS[kind]))
         alike = pc.or_(bits, pc.and_(pc.is_nan(left), pc.is_nan(right)))
@@ -46,15 +47,16 @@ def _same(left: Any, right: Any) -> Any:
     return pc.or_(both_null, pc.and_(both_valid, pc.coalesce(alike, pa.scalar(False))))
 
 
-def _same_lists(left: Any, right: Any, both_valid: Any) -> Any:
+def _same_lists(left: Any, right: Any) -> Any:
     left, right = _plain_list(left), _plain_list(right)
     as_long = pc.coalesce(pc.equal(pc.list_value_length(left), pc.list_value_length(right)), pa.scalar(False))
-    rows = pc.indices_nonzero(pc.and_(both_valid, as_long))
+    rows = pc.indices_nonzero(as_long)
     first, second = left.take(rows), right.take(rows)
     differing = pc.invert(_same(pc.list_flatten(first), pc.list_flatten(second)))
     spoiled = rows.take(pc.list_parent_indices(first).filter(differing))
-    numbers = pa.array(range(len(left)), pa.uint64())
-    return pc.and_(as_long, pc.invert(pc.is_in(numbers, value_set=spoiled)))
+    same = np.array(as_long)
+    same[np.asarray(spoiled)] = False
+    return pa.array(same)
 
 
 def _plain_list(values: Any) -> Any:

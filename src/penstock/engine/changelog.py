@@ -27,9 +27,9 @@ from penstock.engine.delta_log import Commit, DataFile, DeltaLog, Snapshot
 from penstock.engine.interval import ChangeSet, Kind, Part, Way, classify
 from penstock.engine.log_storage import local_path
 from penstock.engine.scan import CHANGE_SIGNS, CHANGE_TYPE
-from penstock.engine.storage import DEFINITION_KEY, KEY_KEY, records
+from penstock.engine.storage import DEFINITION_KEY, KEY_KEY, records, standing
 from penstock.engine.storage_schema import arrow_schema
-from penstock.errors import FrontierLost, InternalError, NotRetained, StateDamaged
+from penstock.errors import FrontierLost, InternalError, NotReached, NotRetained, StateDamaged
 from penstock.names import WEIGHT
 
 _PLACE, _MINUS, _PLUS = "__ps_place", "__ps_minus_place", "__ps_plus_place"
@@ -59,6 +59,10 @@ class Changelog:
         """The newest version of the table, whoever made it."""
         return self._log.latest_version()
 
+    def definition(self) -> Definition:
+        """The definition in force."""
+        return Definition.from_json(standing(self._log).definition)
+
     def newest_first(self) -> Iterator[Entry]:
         """Our commits, the newest first, as far back as the log goes and nobody else has changed rows."""
         return (Entry(version, record) for version, record in records(self._log))
@@ -67,7 +71,10 @@ class Changelog:
         """The newest commit of ours."""
         for entry in self.newest_first():
             return entry
-        raise StateDamaged(name=self.name, why="its newest commit is not one of Penstock")
+        damaged = standing(self._log).damaged
+        if damaged is not None:
+            raise StateDamaged(name=self.name, why=damaged)
+        raise NotReached(what="the first state", name=self.name, newest="none")
 
     def after_version(self, version: int) -> list[Entry]:
         """Our commits after a version, oldest first; the version itself must still be readable."""

@@ -6,7 +6,7 @@ a row that changes in none of the chosen columns does not change
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -23,16 +23,32 @@ from penstock.lang.predicate import parse_predicate
 Choose = Callable[[CommitChanges], CommitChanges]
 
 
-def chooser(schema: pa.Schema, where: str | None, columns: Sequence[str] | None) -> Choose:
-    """What a subscriber asked for, as a function; `InvalidFilter` if the table has no such columns."""
+def chooser(
+    schema: pa.Schema,
+    where: str | None,
+    columns: Sequence[str] | None,
+    zone: str | None = None,
+    collated: Collection[str] = (),
+) -> Choose:
+    """What a subscriber asked for, as a function; `InvalidFilter` if the table has no such columns.
+
+    `zone` is the time zone that the stream table's query was defined in; `collated` are columns that compare by a
+    collation, of which conditions here know nothing.
+    """
     predicate = None if where is None else parse_predicate(where)
     # What a table with these columns would not answer is refused now, and not at the first commit.
-    bound = {schema: _Choice(schema, predicate, columns)}
+    first = _Choice(schema, predicate, columns, zone)
+    if odd := sorted({name.lower() for name in collated} & {name.lower() for name in first.read}):
+        raise InvalidFilter(
+            why=f"column {odd[0]} compares by a collation, which conditions of subscriptions do not",
+            fix="Put the condition into the query of a stream table, and subscribe to that.",
+        )
+    bound = {schema: first}
 
     def choose(changes: CommitChanges) -> CommitChanges:
         held = changes.schema
         if held not in bound:
-            bound[held] = _Choice(held, predicate, columns)
+            bound[held] = _Choice(held, predicate, columns, zone)
         return bound[held].of(changes)
 
     return choose
@@ -41,8 +57,12 @@ def chooser(schema: pa.Schema, where: str | None, columns: Sequence[str] | None)
 class _Choice:
     """A choice over the columns that a table has."""
 
-    def __init__(self, schema: pa.Schema, predicate: Predicate | None, columns: Sequence[str] | None) -> None:
-        self._filter: RowFilter | None = None if predicate is None else bind_filter(predicate, schema)
+    def __init__(
+        self, schema: pa.Schema, predicate: Predicate | None, columns: Sequence[str] | None, zone: str | None
+    ) -> None:
+        self._filter: RowFilter | None = None if predicate is None else bind_filter(predicate, schema, zone)
+        self.read = () if self._filter is None else self._filter.columns
+        """The columns that the condition reads."""
         self._names = None if columns is None else [_spelled(schema, name) for name in columns]
 
     def of(self, changes: CommitChanges) -> CommitChanges:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
@@ -49,54 +50,63 @@ class Feed:
         self._moment_of = moment_of
         self._tables: dict[str, TableFeed] = {}
         self._followers: dict[str, list[Follower]] = {}
+        self._joining: Counter[str] = Counter()
         self._lock = threading.RLock()
-        self._stop = threading.Event()
+        self._closed = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def table(self, name: str, open_changelog: Callable[[], Changelog]) -> TableFeed:
-        """The feed of one stream table, shared by all who follow it."""
+    def follow(self, changelog: Changelog, follower: Follower, since: int) -> TableFeed:
+        """The follower hears of every commit after a version, those that are there at once, and of none twice."""
+        name = changelog.name
         with self._lock:
-            found = self._tables.get(name)
-            if found is None:
-                found = self._tables[name] = TableFeed(open_changelog())
-            return found
-
-    def follow(self, table: TableFeed, follower: Follower, begin: Callable[[list[Entry]], None], since: int) -> None:
-        """From now on the follower hears of every commit after those that `begin` is given, and of none twice."""
-        with table.turn:
-            self._look(table)
-            begin(table.after(since))
+            table = self._tables.get(name)
+            if table is None:
+                table = self._tables[name] = TableFeed(changelog)
+            self._joining[name] += 1
+        try:
+            with table.turn:
+                self._look(table)
+                follower.arrived(table.after(since))
+                with self._lock:
+                    self._followers.setdefault(name, []).append(follower)
+        finally:
             with self._lock:
-                self._followers.setdefault(table.name, []).append(follower)
-        with self._lock:
-            if self._thread is None or not self._thread.is_alive():
-                self._stop.clear()
-                self._thread = threading.Thread(target=self._run, name="penstock-feed", daemon=True)
-                self._thread.start()
+                self._joining[name] -= 1
+                self._forget(name)
+                if self._thread is None and self._followers and not self._closed.is_set():
+                    self._thread = threading.Thread(target=self._run, name="penstock-feed", daemon=True)
+                    self._thread.start()
+        return table
 
-    def leave(self, table: TableFeed, follower: Follower) -> None:
+    def leave(self, name: str, follower: Follower) -> None:
         """The follower hears of nothing more."""
         with self._lock:
-            followers = self._followers.get(table.name, [])
+            followers = self._followers.get(name, [])
             if follower in followers:
                 followers.remove(follower)
-            if not followers:
-                self._followers.pop(table.name, None)
-                self._tables.pop(table.name, None)
-            if not self._followers:
-                self._stop.set()
+            self._forget(name)
 
     def close(self) -> None:
         """Stop watching."""
-        self._stop.set()
+        self._closed.set()
         thread = self._thread
         if thread is not None and thread is not threading.current_thread():
             thread.join()
 
+    def _forget(self, name: str) -> None:
+        """Let go of a table that nobody follows; under the lock."""
+        if not self._followers.get(name) and not self._joining[name]:
+            self._followers.pop(name, None)
+            self._tables.pop(name, None)
+
     def _run(self) -> None:
         asked = time.monotonic()
-        while not self._stop.wait(LOOK_SECONDS):
+        while not self._closed.wait(LOOK_SECONDS):
             with self._lock:
+                if not self._followers:
+                    # Whoever comes next finds no thread, and starts one.
+                    self._thread = None
+                    return
                 tables = list(self._tables.values())
             for table in tables:
                 with table.turn:

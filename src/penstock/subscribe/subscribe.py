@@ -35,16 +35,18 @@ def subscribe(
     """Follow a stream table from a point on; a durable subscription goes on after what it acknowledged."""
     wanted = Policy.parse(policy)
     name = str(meta.name)
-    table = feed.table(name, lambda: Changelog(name, warehouse.logs.at(meta.path)))
-    changelog = table.changelog
-    choose = chooser(changelog.schema(changelog.newest()), where, columns)
+    changelog = Changelog(name, warehouse.logs.at(meta.path))
+    definition = changelog.definition()
+    collated = [visible for visible, _, kind in definition.columns if "COLLATE" in kind.upper()]
+    zone = definition.settings.get("spark.sql.session.timeZone")
+    choose = chooser(changelog.schema(changelog.newest()), where, columns, zone, collated)
     if durable is not None and not wanted.keeps_all:
         raise InvalidValue(what="policy", value=policy, allowed="block, demand: a durable subscription loses nothing")
     point = locate(changelog, start) if durable is None else _resumed(warehouse, meta, changelog, start, durable)
     catalog = warehouse.catalog
     return Subscription(
         feed,
-        table,
+        changelog,
         point,
         choose=choose,
         policy=wanted,

@@ -26,12 +26,11 @@ import pyarrow as pa
 
 from penstock.changes.change_event import ChangeEvent
 from penstock.changes.commit_changes import CommitChanges
-from penstock.engine.changelog import Entry
+from penstock.engine.changelog import Changelog, Entry
 from penstock.errors import InvalidValue, PenstockError, SubscriptionEnded
 from penstock.subscribe.backpressure import Policy, Waiting
 from penstock.subscribe.feed import Feed
 from penstock.subscribe.start import Point
-from penstock.subscribe.table_feed import TableFeed
 
 Delivery = Literal["every", "net"]
 Choose = Callable[[CommitChanges], CommitChanges]
@@ -72,7 +71,7 @@ class Subscription:
     def __init__(
         self,
         feed: Feed,
-        table: TableFeed,
+        changelog: Changelog,
         point: Point,
         *,
         choose: Choose,
@@ -88,14 +87,14 @@ class Subscription:
         if delivery not in ("every", "net"):
             raise InvalidValue(what="delivery", value=delivery, allowed="every, net")
         self.id = name or f"sub-{next(_ids)}"
-        self.stream_table = table.name
+        self.stream_table = changelog.name
         self.wants_progress = progress
         self.state = State.ACTIVE
         self.position = point.lsn
         """Everything up to this LSN was given, left out or not chosen."""
         self.version = point.version
         self.delivered = 0
-        self._feed, self._table, self._choose = feed, table, choose
+        self._feed, self._choose = feed, choose
         self._policy, self._delivery = policy, delivery
         self._acknowledge = acknowledge
         self._snapshot = point.snapshot
@@ -109,7 +108,7 @@ class Subscription:
         self._taking = threading.Lock()
         self._sleepers: set[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = set()
         self._since = time.monotonic()
-        feed.follow(table, self, self.arrived, point.version)
+        self._table = feed.follow(changelog, self, point.version)
 
     # -- asking
 
@@ -200,7 +199,7 @@ class Subscription:
                 return False
             self.state = State.CANCELLED
             self._wake()
-        self._feed.leave(self._table, self)
+        self._feed.leave(self.stream_table, self)
         return True
 
     def request(self, commits: int) -> None:
@@ -271,7 +270,7 @@ class Subscription:
             self._error = error
             self.state = State.CANCELLED
             self._wake()
-        self._feed.leave(self._table, self)
+        self._feed.leave(self.stream_table, self)
 
     # -- taking
 

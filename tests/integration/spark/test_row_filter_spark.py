@@ -38,12 +38,14 @@ CASES: dict[str, tuple[str, list[str], str, list[str], list[str]]] = {
     "double": ("DOUBLE", ["0.1", "'-0.0'", "0.0", "'NaN'", "'Infinity'", "4.9e-324", "1e308"], "INT", ["0", "1"],
                ["0.1", "0.1F", "0", "-0.0D", "0.10000000000000000555", "CAST('NaN' AS DOUBLE)", "5e-324", "NULL",
                 "CAST('Infinity' AS DOUBLE)"]),
-    "decimal": ("DECIMAL(12,2)", ["-1.50", "0.00", "1.50", "9999999999.99"], "BIGINT", ["0", "1", "9999999999"],
-                ["1.5", "1.500", "1", "-1.50BD", "1.505", "1.5D", "0", "99999999999999999999", "0.000000000001",
+    "decimal": ("DECIMAL(12,2)", ["-1.50", "0.00", "36339.34", "9999999999.99"], "BIGINT", ["0", "1", "9999999999"],
+                ["1.5", "36339.340", "1", "-1.50BD", "1.505", "36339.34D", "0", "99999999999999999999", "0.000000001",
                  "CAST('1.50' AS DECIMAL(10,4))", "CAST(1 AS DECIMAL(5))"]),
     "wide decimal": ("DECIMAL(38,18)", ["0.000000000000000001", "12345678901234567890.123456789012345678", "1"],
                      "DOUBLE", ["0.000000000000000001", "12345678901234567890.123456789012345678", "1"],
                      ["1", "0.000000000000000001", "12345678901234567890.123456789012345678", "1e0", "1e-18", "5L"]),
+    "double and decimal": ("DOUBLE", ["36339.34", "4872.23", "0.1"], "DECIMAL(12,2)", ["36339.34", "4872.23", "0.1"],
+                           ["36339.34", "4872.23BD"]),
     "decimal and decimal": ("DECIMAL(20,10)", ["0.1", "0.1000000001", "1234567890"], "DECIMAL(15,2)", ["0.1", "1"],
                             ["0.1", "0.10000000000000001"]),
     "string": ("STRING", ["''", "'a'", "'A'", "'a '", "'ab'", "'é'", "'e\\u0301'", "'￿'", "'😀'", "'a\\nb'", "'50%'",
@@ -124,3 +126,19 @@ def test_a_mask_is_what_spark_keeps(spark: SparkSession, tmp_path: Path, case: s
         wrong += [(predicate, row, kept) for row, kept, spark_kept in zip(table.to_pylist(), seen, want, strict=True)
                   if kept != spark_kept]  # fmt: skip
     assert not wrong, f"{len(wrong)} rows differ, the first: {wrong[:3]}"
+
+
+def test_an_integer_literal_is_as_long_as_its_digits(spark: SparkSession, tmp_path: Path) -> None:
+    values = ", ".join(
+        f"(CAST({value} AS DECIMAL(38,30)))" for value in ("5", "5.000000000000000000000000000001", "NULL")
+    )
+    spark.sql(f"SELECT a FROM VALUES {values} AS x(a)").write.parquet(str(tmp_path / "rows"))
+    rows = spark.read.parquet(str(tmp_path / "rows"))
+    asked = ["a = 5", "a > 5", "12345678 >= a", "a <=> 5L", "a BETWEEN 4 AND 5", "a <> 5.0"]
+    told = rows.selectExpr(
+        "a", *(f"({predicate}) IS TRUE AS p{number}" for number, predicate in enumerate(asked))
+    ).toArrow()
+    table = told.select(["a"])
+    for number, predicate in enumerate(asked):
+        seen = bind_filter(parse_predicate(predicate), table.schema).mask(table).to_pylist()
+        assert seen == told.column(f"p{number}").to_pylist(), predicate

@@ -63,6 +63,8 @@ def kept(condition: str, zone: str | None = None) -> list[int]:
         ("amount > -2.001 AND amount < id", [1, 3]),
         ("ratio > 1e300", [0]),
         ("ratio = 0", [1]),
+        ("ratio = CAST('NaN' AS DOUBLE)", [0]),
+        ("ratio < CAST('NaN' AS DOUBLE)", [1, 3]),
         ("ratio IN (0, CAST('NaN' AS DOUBLE))", [0, 1]),
         ("ok", [0, 3]),
         ("ok IS NOT TRUE", [1, 2]),
@@ -145,6 +147,14 @@ def test_two_columns_that_differ_by_case_only_are_not_guessed_between() -> None:
     schema = pa.schema([("a", pa.int32()), ("A", pa.int32())])
     with pytest.raises(InvalidFilter, match="a may be a and A"):
         bind_filter(Compare("=", Column("a"), Constant(pa.scalar(1))), schema)
+
+
+def test_a_decimal_beside_a_double_is_the_nearest_double() -> None:
+    rows = pa.table({"d": pa.array([Decimal("36339.34"), Decimal("4872.23")], pa.decimal128(12, 2))})
+    assert bind_filter(parse_predicate("d IN (36339.34D, 4872.23D)"), rows.schema).mask(rows).to_pylist() == [
+        True,
+        True,
+    ]
 
 
 def test_a_filter_knows_what_it_reads() -> None:

@@ -1,0 +1,135 @@
+"""The changelog of hand-made commits: dense positions, before and after images, and what is no longer kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from penstock.errors import NotReached, NotRetained
+from penstock.subscribe.start import Start, locate
+from penstock.testing.changelog_oracle import assert_changelog
+from penstock.testing.published import EPOCH, Published
+
+SALES = {"region": "string", "total": "long"}
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[Published]:
+    with Published.open(tmp_path) as opened:
+        yield opened
+
+
+def test_a_keyed_table_tells_updates_with_both_images(world: Published) -> None:
+    sales = world.keyed("sales", SALES, ("region",))
+    sales.commit(put=[{"region": "east", "total": 1}, {"region": "west", "total": 2}], anew=True)
+    sales.commit(put=[{"region": "east", "total": 5}, {"region": None, "total": 7}], drop=[{"region": "west"}])
+    changelog = world.tables.changelog("sales")
+    first, second = changelog.after_lsn(0)
+    assert_changelog(changelog, first)
+    changes = assert_changelog(changelog, second)
+    assert (changes.first_lsn, changes.last_lsn, changes.key) == (3, 5, ("region",))
+    assert changes.arrow().to_pylist() == [
+        {"_lsn": 3, "_op": "-D", "_weight": -1, "region": "west", "total": 2},
+        {"_lsn": 4, "_op": "-U", "_weight": -1, "region": "east", "total": 1},
+        {"_lsn": 4, "_op": "+U", "_weight": 1, "region": "east", "total": 5},
+        {"_lsn": 5, "_op": "+I", "_weight": 1, "region": None, "total": 7},
+    ]
+
+
+def test_copies_of_a_row_are_events_of_their_own(world: Published) -> None:
+    bag = world.bag("bag", {"v": "double"})
+    one, zero = {"v": 1.5}, {"v": -0.0}
+    bag.commit(put=[one, one, zero])
+    bag.commit(put=[{"v": 0.0}, {"v": float("nan")}], drop=[one])
+    changelog = world.tables.changelog("bag")
+    told = [assert_changelog(changelog, entry) for entry in changelog.after_lsn(0)]
+    assert [(changes.first_lsn, changes.last_lsn) for changes in told] == [(1, 3), (4, 6)]
+    assert told[0].inserts.num_rows == 3
+    assert [repr(row["v"]) for row in told[1].inserts.to_pylist()] == ["0.0", "nan"]
+
+
+def test_all_rows_anew_are_one_event(world: Published) -> None:
+    sales = world.keyed("sales", SALES, ("region",))
+    sales.commit(put=[{"region": "east", "total": 1}], anew=True)
+    sales.commit(put=[{"region": "b", "total": 1}, {"region": "a", "total": 1}], anew=True)
+    changelog = world.tables.changelog("sales")
+    changes = assert_changelog(changelog, changelog.newest())
+    assert (changes.events, changes.first_lsn, changes.last_lsn) == (1, 2, 2)
+    assert changes.refreshed is not None
+    assert changes.refreshed.column("region").to_pylist() == ["a", "b"]
+
+
+def test_what_touches_hidden_columns_only_is_not_seen(world: Published) -> None:
+    sales = world.keyed("sales", SALES, ("region",))
+    sales.commit(put=[{"region": "east", "total": 1}], anew=True)
+    record = sales.commit(put=[{"region": "east", "total": 1}])
+    assert record.lsn_count == 0
+    changelog = world.tables.changelog("sales")
+    assert assert_changelog(changelog, changelog.newest()).events == 0
+    assert len(changelog.after_lsn(0)) == 1
+
+
+def test_the_single_row_of_a_total_is_updated(world: Published) -> None:
+    total = world.keyed("total", {"n": "long"}, ())
+    total.commit(put=[{"n": 0}], anew=True)
+    total.commit(put=[{"n": 3}])
+    changelog = world.tables.changelog("total")
+    changes = assert_changelog(changelog, changelog.newest())
+    assert (changes.was.to_pylist(), changes.now.to_pylist()) == ([{"n": 0}], [{"n": 3}])
+
+
+def test_several_commits_as_one_net_change(world: Published) -> None:
+    sales = world.keyed("sales", SALES, ("region",))
+    sales.commit(put=[{"region": "east", "total": 1}], anew=True)
+    start = world.tables.changelog("sales").newest().version
+    for total in (2, 3, 4):
+        sales.commit(put=[{"region": "east", "total": total}, {"region": f"r{total}", "total": 0}])
+    sales.commit(drop=[{"region": "r2"}])
+    changelog = world.tables.changelog("sales")
+    net = changelog.net(start, changelog.after_version(start))
+    assert (net.deletes.num_rows, net.was.to_pylist()[0]["total"], net.now.to_pylist()[0]["total"]) == (0, 1, 4)
+    assert net.inserts.column("region").to_pylist() == ["r3", "r4"]
+    assert net.last_lsn == changelog.newest().last_lsn
+
+
+@pytest.mark.parametrize(
+    ("start", "version", "lsn"),
+    [
+        (Start(), 4, 6),
+        (Start("snapshot"), 4, 6),
+        (Start("version", 2), 2, 4),
+        (Start("version", 3), 3, 4),
+        (Start("lsn", 0), 0, 0),
+        (Start("lsn", 3), 1, 3),
+        (Start("timestamp", EPOCH + timedelta(seconds=1.5)), 2, 4),
+    ],
+)
+def test_every_point_to_begin_at(world: Published, start: Start, version: int, lsn: int) -> None:
+    bag = world.bag("bag", {"v": "long"})
+    for first in (0, 2, 4):
+        bag.commit(put=[{"v": first}, {"v": first + 1}])
+        if first == 2:
+            bag.storage.set_configuration({"delta.checkpointInterval": "50"})
+    found = locate(world.tables.changelog("bag"), start)
+    assert (found.version, found.lsn) == (version, lsn)
+
+
+def test_points_that_lie_ahead_or_are_gone_are_refused(world: Published) -> None:
+    bag = world.bag("bag", {"v": "long"})
+    for first in range(4):
+        bag.commit(put=[{"v": first}])
+    changelog = world.tables.changelog("bag")
+    with pytest.raises(NotReached, match=r"LSN 9 of default\.bag is not there yet"):
+        locate(changelog, Start("lsn", 9))
+    with pytest.raises(NotReached, match="version 99"):
+        locate(changelog, Start("version", 99))
+    with pytest.raises(NotRetained, match="earliest"):
+        locate(changelog, Start("timestamp", EPOCH - timedelta(days=1)))
+    second = changelog.after_lsn(1)[0]
+    for file in changelog._log.commit(second.version).adds:
+        Path(file.file.path).unlink()
+    with pytest.raises(NotRetained, match=rf"earliest retained is {second.version + 1}"):
+        changelog.changes(second)
