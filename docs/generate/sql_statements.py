@@ -92,8 +92,8 @@ _ABOUT: dict[str, tuple[str, str, str]] = {
         "delete.\n\n"
         "A condition compares columns and literals: `AND`, `OR`, `NOT`, `=`, `<>`, `<`, `<=`, `>`, `>=`, `<=>`, "
         "`BETWEEN`, `IN`, `LIKE`, `IS [NOT] NULL`, `TRUE`, `FALSE` and `DISTINCT FROM`. It means what it means to "
-        "Spark; functions, arithmetic and comparisons of text with numbers are refused. A timestamp in a condition "
-        "needs an offset; the one of `AS OF TIMESTAMP` is in UTC without.",
+        "Spark; functions, arithmetic and comparisons of text with numbers are refused. A timestamp without an "
+        "offset is read in the time zone of the stream table's definition, in `AS OF TIMESTAMP` in UTC.",
         "SUBSCRIBE revenue AFTER LSN 1200 WHERE region IN ('north', 'south') AND total > 1000",
         "A `Subscription`, which gives changes until it is cancelled; `penstock sql` shows them until Ctrl-C. The "
         "statement can only be the last of a script.",
