@@ -27,7 +27,13 @@ class Terminal:
     """A shell command that goes on while the page does."""
 
     def __init__(self, command: str, folder: Path) -> None:
-        environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "NO_COLOR": "1"}
+        environment = {
+            **os.environ,
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "NO_COLOR": "1",
+            # A JVM of a few statements is slowed down by optimising itself.
+            "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        }
         self._process = subprocess.Popen(
             ["bash", "-ec", command],
             cwd=folder,
