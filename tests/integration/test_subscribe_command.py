@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
@@ -27,11 +27,16 @@ def sales(tmp_path: Path) -> Iterator[PublishedTable]:
         yield made
 
 
+def subscribed(folder: Path, *options: str) -> AbstractContextManager[subprocess.Popen[str]]:
+    return penstock("subscribe", "sales", "-w", str(folder), *options)
+
+
 @contextmanager
-def subscribed(folder: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
+def penstock(*arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """A command that could not start a JVM if it wanted to."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "penstock.cli.main", "subscribe", "sales", "-w", str(folder), *options],
-        env={**os.environ, "NO_COLOR": "1"},
+        [sys.executable, "-m", "penstock.cli.main", *arguments],
+        env={**os.environ, "NO_COLOR": "1", "JAVA_HOME": "/nowhere"},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -114,6 +119,18 @@ def test_a_table_that_is_dropped_ends_it_with_the_reason(sales: PublishedTable, 
         said, wrong = process.communicate(timeout=WAIT)
         assert (process.returncode, said) == (1, "")
         assert wrong.startswith("error[SUBSCRIPTION_ENDED]: the subscription to default.sales has ended")
+
+
+def test_the_statement_shows_the_same(sales: PublishedTable, tmp_path: Path) -> None:
+    with penstock("sql", "-w", str(tmp_path), "-e", "SUBSCRIBE sales AFTER LSN 0 WHERE total < 5") as process:
+        assert line(process) == "following default.sales after LSN 0, version 0; stop with Ctrl-C"
+        assert [line(process) for _ in range(5)][4] == "+  north       1"
+        put(sales, 9)
+        assert [line(process) for _ in range(5)][4] == "−  north       1"
+        process.send_signal(signal.SIGINT)
+        said, wrong = process.communicate(timeout=WAIT)
+        assert said.splitlines()[-1] == "stopped at LSN 2 after 2 commits, +1 −1 ~0"
+        assert (process.returncode, wrong) == (0, "")
 
 
 def test_no_spark_is_started(sales: PublishedTable, tmp_path: Path) -> None:

@@ -238,6 +238,20 @@ def test_the_prompt_survives_control_c_and_ends_with_control_d(monkeypatch: pyte
     assert [call[1][0] for call in tables.calls] == ["SELECT 1"]
 
 
+def test_the_prompt_comes_back_after_changes_were_followed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = iter(["SUBSCRIBE revenue;", "SELECT 1;", "\\q"])
+    monkeypatch.setattr("builtins.input", lambda shown: next(lines))
+    monkeypatch.setattr(prompt, "_remember_lines", lambda: None)
+    tables = FakeTables()
+    prompt.converse(Desk(tables, False), 2)
+    assert [call[1][0] for call in tables.calls] == ["SUBSCRIBE revenue", "SELECT 1"]
+    shown = capsys.readouterr().out
+    assert "… and 28 more" in shown
+    assert "stopped at LSN 36 after 2 commits" in shown
+
+
 def test_health_tells_scripts_by_its_exit_code(warehouse: Path) -> None:
     assert run(FakeTables(healthy=True), "health", "-w", str(warehouse)).exit_code == 0
     assert run(FakeTables(healthy=False), "health", "-w", str(warehouse)).exit_code == 1
