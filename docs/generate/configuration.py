@@ -23,6 +23,7 @@ _TUNING = {
     "shuffle_partitions": "About the number of cores; more slows small refreshes. A session you pass in keeps its own.",
     "apply": "Leave it at auto. `spark` is slower for small deltas, `delta-rs` holds the whole delta in driver memory.",
     "delta_rs_max_rows": "It counts the change rows of the sources. Raise it together with `driver_memory`.",
+    "full_changes": "Comparing costs reading the stored rows; see [Changes](../concepts/changes.md#a-refresh-in-full).",
     "probe_percent": "0 never tries: AUTO then goes by what it has seen, and by its prior for the rest.",
     "backoff_seconds": "A quarter more or less by chance, so that tables that failed together do not return together.",
     "backoff_max_seconds": "How soon things go on after a long outage depends on it.",
@@ -31,6 +32,7 @@ _TUNING = {
     "buffer_warning_rows": "Set it above what arrives within one target lag, or every busy minute warns.",
     "alert_webhook_url": "A slow receiver delays nobody; see [Monitoring](../concepts/monitoring.md#where-alerts-go).",
     "lineage_url": "For a file: `file:///var/log/penstock-lineage.jsonl`, one event per line.",
+    "ring_events": "An event takes about ten bytes. Raise it if many consumers poll and lag by more than this.",
     "deletion_vector_bytes": "With them Spark applies even small changes; see [Layout](../concepts/layout.md).",
 }
 
