@@ -96,6 +96,7 @@ class Subscription:
         """Everything up to this LSN was given, left out or not chosen."""
         self.version = point.version
         self.delivered = 0
+        self._head = point.lsn
         self._feed, self._choose = feed, choose
         self._policy, self._delivery = policy, delivery
         self._acknowledge = acknowledge
@@ -242,7 +243,7 @@ class Subscription:
     @property
     def head(self) -> int:
         """The newest position of the stream table, as far as this process has looked."""
-        return self._table.head.last_lsn
+        return self._head
 
     @property
     def dropped(self) -> int:
@@ -264,7 +265,7 @@ class Subscription:
         with self._woken:
             for each in news:
                 self._waiting.add(each)
-                self._moment = each.timestamp
+                self._moment, self._head = each.timestamp, each.sequence
             self._wake()
 
     def progressed(self, moment: datetime) -> None:
