@@ -25,10 +25,11 @@ def envelopes(
     before: pa.Table | None = None,
     after: pa.Table | None = None,
     snapshot: bool = False,
+    sequences: Iterable[int] | None = None,
 ) -> list[bytes]:
     """One envelope per row: `after` alone is c (r for a snapshot), `before` alone is d, both row by row are u.
 
-    The first has the sequence of the source, the others follow without gaps.
+    The first has the sequence of the source, the others follow without gaps; `sequences` gives each its own instead.
     """
     if before is not None and after is not None and before.num_rows != after.num_rows:
         raise InvalidChange(
@@ -39,17 +40,18 @@ def envelopes(
     op = "u" if before is not None and after is not None else "d" if before is not None else "r" if snapshot else "c"
     head = _ENCODER.encode({"op": op, "ts_ms": ts_ms, "source": {"name": source.name, "db": source.db}})[:-2]
     head += b',"table":' + _ENCODER.encode(source.table) + b',"sequence":'
-    old = repeat(b"") if before is None else map(b',"before":'.__add__, _rows(before))
-    new = repeat(b"") if after is None else map(b',"after":'.__add__, _rows(after))
+    old = repeat(b"") if before is None else map(b',"before":'.__add__, row_objects(before))
+    new = repeat(b"") if after is None else map(b',"after":'.__add__, row_objects(after))
     rows = next((each.num_rows for each in (before, after) if each is not None), 0)
-    numbers = (b"%d}" % number for number in count(source.sequence))
+    numbers = (b"%d}" % number for number in (count(source.sequence) if sequences is None else sequences))
     return [
         b"".join((head, number, gone, come, b"}"))
         for _, number, gone, come in zip(range(rows), numbers, old, new, strict=False)
     ]
 
 
-def _rows(table: pa.Table) -> Iterable[bytes]:
+def row_objects(table: pa.Table) -> Iterable[bytes]:
+    """Each row as a JSON object."""
     if not table.num_columns:
         return repeat(b"{}", table.num_rows)
     columns = [json_column(column) for column in table.columns]
