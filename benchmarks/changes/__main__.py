@@ -1,6 +1,6 @@
 """`python -m benchmarks.changes`: every `CELLS` of the files beside this one, in a table, and kept in `results/`.
 
-Nothing fails because of a time. The best of several rounds is shown: on a shared machine the rest is other people's work.
+Nothing fails because of a time. The best of several rounds is shown: on a shared machine the rest is others' work.
 """
 
 from __future__ import annotations

@@ -82,8 +82,9 @@ def read(
     """Poll until the writers are done and everything is seen."""
     while True:
         done = end.is_set()
-        reading.take(*poll(reading.cursor))
-        if done and reading.cursor == ring.current_lsn():
+        events, next_lsn, lost = poll(reading.cursor)
+        reading.take(events, next_lsn, lost)
+        if done and not events:
             return
         if not done:
             ring.wait(reading.cursor, 0.05)
@@ -116,28 +117,30 @@ def storm(seconds: float, max_size: int, pause: float) -> tuple[CdcBuffer, list[
         return events, polled.next_lsn, polled.lost
 
     writers = [
-        threading.Thread(target=write, args=(ring, f"writer {number}", over, written, pause))
+        threading.Thread(target=write, args=(ring, f"writer {number}", over, written, pause), daemon=True)
         for number in range(WRITERS)
     ]
     readers = [
-        threading.Thread(target=read, args=(ring, (poll_events, poll_columns)[number % 2], reading, end))
+        threading.Thread(target=read, args=(ring, (poll_events, poll_columns)[number % 2], reading, end), daemon=True)
         for number, reading in enumerate(readings)
     ]
     for thread in (*writers, *readers):
         thread.start()
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        stats = ring.stats()
-        assert stats.buffered_events <= max_size
-        assert stats.evicted_events + stats.buffered_events == stats.current_lsn
-        time.sleep(0.01)
-    over.set()
-    for thread in writers:
-        thread.join()
-    end.set()
-    for thread in readers:
-        thread.join(60)
-        assert not thread.is_alive()
+    try:
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            stats = ring.stats()
+            assert stats.buffered_events <= max_size
+            assert stats.evicted_events + stats.buffered_events == stats.current_lsn
+            time.sleep(0.01)
+    finally:
+        over.set()
+        for thread in writers:
+            thread.join(30)
+        end.set()
+        for thread in readers:
+            thread.join(30)
+    assert not any(thread.is_alive() for thread in (*writers, *readers))
     return ring, readings, written
 
 

@@ -35,10 +35,9 @@ class Batch:
     def __post_init__(self) -> None:
         if self.before is not None and (self.rows is None or self.operation is not ChangeOperation.UPDATE):
             raise InvalidRun(why=f"only updates have rows before and after, not {self.operation} of {self.collection}")
-        refresh = self.operation is ChangeOperation.REFRESH and self.rows is not None
         lengths = {
             "ids": None if self.ids is None else len(self.ids),
-            "rows": None if self.rows is None or refresh else self.rows.num_rows,
+            "rows": None if self.rows is None or self._is_refresh else self.rows.num_rows,
             "rows before": None if self.before is None else self.before.num_rows,
         }
         for what, length in lengths.items():
@@ -71,6 +70,25 @@ class Batch:
     def of_refresh(cls, collection: str, contents: pa.Table) -> Batch:
         """One event: these are all rows now."""
         return cls(ChangeOperation.REFRESH, collection, "refresh", 1, rows=contents)
+
+    def last(self, count: int) -> Batch:
+        """So many of its last events: itself if it has no more, else a copy that lets go of the others."""
+        if self.count <= count:
+            return self
+        places = np.arange(self.count - count, self.count)
+        return Batch(
+            self.operation,
+            self.collection,
+            self.entity_kind,
+            count,
+            None if self.ids is None else self.ids[places],
+            None if self.rows is None or self._is_refresh else self.rows.take(places),
+            None if self.before is None else self.before.take(places),
+        )
+
+    @property
+    def _is_refresh(self) -> bool:
+        return self.operation is ChangeOperation.REFRESH
 
 
 def _copy(ids: Iterable[int] | NDArray[np.integer]) -> NDArray[np.uint64]:

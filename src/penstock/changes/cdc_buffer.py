@@ -4,8 +4,10 @@ An LSN is given out and its event stored under the same lock. So events lie in t
 that has seen LSN n can never be passed by a smaller one. The lock is held to count and to append, whatever the size of
 a batch: what is stored are *runs* (`run.py`), not rows.
 
-    first LSN is 1 · next = previous + 1 · a batch of n takes n in a row, also those that do not fit and are never
-    stored
+    first LSN is 1 · next = previous + 1 · a batch of n takes n in a row, whether they fit or not
+
+A run is let go with its last event, and no run is longer than the ring: rows in memory stay below twice its size. The
+contents of a REFRESH are one event, and stay as long as it does.
 
 A poll finds its place by bisection and takes parts of runs; objects are made outside the lock. What is evicted is
 counted, and a reader that was too slow is told how much it has missed (`polled.py`).
@@ -46,6 +48,10 @@ def _check_id(entity_id: int) -> None:
     # Checked here, where the culprit is, and not where a reader makes a column of it.
     if not 0 <= entity_id < 1 << 64:
         raise InvalidRun(why=f"{entity_id} is no id: ids are integers from 0 to 2⁶⁴ − 1")
+
+
+def _last_lsn(entry: Run | ChangeEvent) -> int:
+    return entry.last_lsn if isinstance(entry, Run) else entry.lsn
 
 
 class CdcBuffer:
@@ -109,9 +115,10 @@ class CdcBuffer:
         `first_lsn` is for a ring that follows LSNs given out elsewhere; it must lie beyond the current one, and LSNs
         that are left out count as lost.
         """
-        total = sum(batch.count for batch in batches)
         if timestamp is not None and timestamp < 0:
             raise InvalidRun(why=f"{timestamp} is not a time in Unix milliseconds")
+        total = sum(batch.count for batch in batches)
+        fitting = [batch.last(self.max_size) for batch in batches]
         with self._changed:
             first = self._lsn + 1 if first_lsn is None else first_lsn
             if first <= self._lsn:
@@ -120,10 +127,13 @@ class CdcBuffer:
                 return range(first, first)
             at = self._clock() if timestamp is None else timestamp
             next_lsn = first
-            for batch in batches:
-                if batch.count:
-                    self._append(next_lsn, batch.count, Run(next_lsn, at, batch, 0, batch.count))
-                    next_lsn += batch.count
+            for batch, kept in zip(batches, fitting, strict=True):
+                self._emitted += batch.count - kept.count
+                next_lsn += batch.count - kept.count
+                if kept.count:
+                    self._append(next_lsn, kept.count, Run(next_lsn, at, kept, 0, kept.count))
+                    next_lsn += kept.count
+            self._lsn = next_lsn - 1
             self._changed.notify_all()
         return range(first, next_lsn)
 
@@ -174,24 +184,21 @@ class CdcBuffer:
             return PolledRuns([], since_lsn, 0)
         entries: list[Run | ChangeEvent] = []
         left = max_count
-        last = since_lsn
         with self._changed:
             at, offset = self._place(since_lsn)
-            while left and at < len(self._entries):
-                entry = self._entries[at]
+            held, end = self._entries, len(self._entries)
+            while left and at < end:
+                entry = held[at]
                 if isinstance(entry, Run):
                     entry = entry.part(offset, min(entry.count - offset, left))
                     left -= entry.count
-                    last = entry.last_lsn
+                    offset = 0
                     entries.append(entry)
                 elif entry is not None:
                     left -= 1
-                    last = entry.lsn
                     entries.append(entry)
                 at += 1
-                offset = 0
-            if not entries:
-                last = max(since_lsn, self._lsn)
+            last = _last_lsn(entries[-1]) if entries else max(since_lsn, self._lsn)
         return PolledRuns(entries, last, last - since_lsn - (max_count - left))
 
     def wait(self, since_lsn: int, timeout: float | None = None) -> bool:
@@ -223,7 +230,7 @@ class CdcBuffer:
                 buffered_events=held,
                 current_lsn=self._lsn,
                 oldest_lsn=self._starts[self._head] + self._skip if held else None,
-                newest_lsn=newest.last_lsn if isinstance(newest, Run) else newest.lsn if newest else None,
+                newest_lsn=None if newest is None else _last_lsn(newest),
                 evicted_events=self._emitted - held,
             )
 
@@ -231,8 +238,6 @@ class CdcBuffer:
         """Give the LSNs out and store the entry. The caller holds the lock."""
         self._lsn = lsn + count - 1
         self._emitted += count
-        if self.max_size == 0:
-            return
         self._starts.append(lsn)
         self._entries.append(entry)
         self._held += count

@@ -10,9 +10,6 @@ from typing import Any
 from penstock.changes.canonical_json import canonical_json
 from penstock.changes.polled import Polled
 
-DEFAULT_LIMIT = 100
-MAXIMUM_LIMIT = 10_000
-
 
 def changes_page(polled: Polled) -> bytes:
     """One page as JSON."""

@@ -66,19 +66,15 @@ class Run:
 
     def events(self) -> list[ChangeEvent]:
         """The rows one by one."""
-        batch, ids, rows, before = self.batch, self.ids, self.rows, self.before
-        changed: Iterable[tuple[str, ...] | None] = repeat(None)
-        if rows is not None and before is not None:
-            changed = map(changed_columns, before.to_pylist(), rows.to_pylist())
-        return list(
-            map(
-                ChangeEvent,
-                range(self.first_lsn, self.first_lsn + self.count),
-                repeat(self.timestamp),
-                repeat(batch.operation),
-                repeat(batch.collection),
-                repeat(0) if ids is None else ids.tolist(),
-                repeat(batch.entity_kind),
-                changed,
-            )
-        )
+        batch, ids = self.batch, self.ids
+        columns: list[Iterable[object]] = [
+            range(self.first_lsn, self.first_lsn + self.count),
+            repeat(self.timestamp),
+            repeat(batch.operation),
+            repeat(batch.collection),
+            repeat(0) if ids is None else ids.tolist(),
+            repeat(batch.entity_kind),
+        ]
+        if (before := self.before) is not None and (rows := self.rows) is not None:
+            columns.append(map(changed_columns, before.to_pylist(), rows.to_pylist()))
+        return list(map(ChangeEvent, *columns))

@@ -35,6 +35,8 @@ def chooser(
     `zone` is the time zone that the stream table's query was defined in; `collated` are columns that compare by a
     collation, of which conditions here know nothing.
     """
+    if where is None and columns is None:
+        return lambda changes: changes
     predicate = None if where is None else parse_predicate(where)
     # What a table with these columns would not answer is refused now, and not at the first commit.
     first = _Choice(schema, predicate, columns, zone)

@@ -308,6 +308,31 @@ def test_the_batches_of_a_commit_lie_side_by_side() -> None:
     assert [event.changed_columns for event in part.events()] == [("v",)]
 
 
+def test_a_batch_larger_than_the_ring_is_not_kept_alive_by_it() -> None:
+    ring = CdcBuffer(2)
+    before = pa.table({"id": [1, 2, 3], "v": [1.0, 2.0, 3.0]})
+    ring.emit_batches([Batch.of_rows(UPDATE, "t", ROWS, before, ids=[7, 8, 9])])
+    (run,) = ring.poll_runs(0, 10).entries
+    assert isinstance(run, Run)
+    assert (run.first_lsn, run.count, run.batch.count) == (2, 2, 2)
+    assert run.rows is not None
+    assert run.before is not None
+    assert run.rows.column("id").to_pylist() == [2, 3]
+    assert run.before.column("v").to_pylist() == [2.0, 3.0]
+    assert run.batch.ids is not None
+    assert run.batch.ids.tolist() == [8, 9]
+    assert run.batch.ids.base is None
+    sizes = [chunk.buffers()[1].size for chunk in run.rows.column("id").chunks]
+    assert sum(sizes) < ROWS.column("id").chunk(0).buffers()[1].size
+
+
+@pytest.mark.parametrize("contents", [0, 3])
+def test_a_refresh_that_does_not_fit_is_only_counted(contents: int) -> None:
+    ring = CdcBuffer(0)
+    assert ring.emit_batches([Batch.of_refresh("t", ROWS.slice(0, contents))]) == range(1, 2)
+    assert ring.stats() == CdcStats(0, 1, None, None, evicted_events=1)
+
+
 def test_a_refresh_is_one_event_with_all_rows() -> None:
     ring = CdcBuffer(2)
     assert ring.emit_batches([Batch.of_refresh("t", ROWS)]) == range(1, 2)

@@ -11,7 +11,7 @@ import pytest
 from penstock.errors import NotReached, NotRetained
 from penstock.subscribe.start import Start, locate
 from penstock.testing.changelog_oracle import assert_changelog
-from published import EPOCH, Published
+from penstock.testing.published import EPOCH, Published
 
 SALES = {"region": "string", "total": "long"}
 

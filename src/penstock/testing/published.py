@@ -1,5 +1,7 @@
 """Stream tables whose commits a test makes itself: real storage, real records, a real catalog, and no Spark.
 
+For testing what follows changes; see the example.
+
     with Published.open(tmp_path) as world:
         sales = world.keyed("sales", {"region": "string", "total": "long"}, key=("region",))
         sales.commit(put=[{"region": "east", "total": 5}])
@@ -10,6 +12,7 @@ A commit is applied by delta-rs and numbered as a refresh does it.
 
 from __future__ import annotations
 
+import json
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,6 +23,8 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import pyarrow as pa
+
 from penstock.api import StreamTables, look
 from penstock.catalog.model import StreamTableMeta
 from penstock.engine.apply import Change
@@ -28,8 +33,8 @@ from penstock.engine.commit_record import FIRST_LSN, CommitRecord
 from penstock.engine.definition import Definition
 from penstock.engine.merge_predicate import OP
 from penstock.engine.storage import DEFINITION_KEY, ID_KEY, Layout, Storage, key_configuration
+from penstock.engine.storage_schema import arrow_schema
 from penstock.names import WEIGHT, Frontier, TableName
-from stored import bits, schema, table
 
 Row = dict[str, Any]
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
@@ -49,7 +54,7 @@ class PublishedTable:
         """Put rows (by key, or one more copy) and drop rows (by key, or one copy); `anew` replaces everything."""
         pin = self.storage.pin()
         held = pin.record
-        was, old = Counter(map(bits, self.rows)), list(self.rows)
+        was, old = Counter(map(_text, self.rows)), list(self.rows)
         if anew:
             self.rows = list(put)
             change, events = Change("overwrite", self._stored(put)), 1 if held is not None else len(put)
@@ -57,7 +62,7 @@ class PublishedTable:
             change, events = self._keyed(put, drop)
         else:
             change, events = self._bag(put, drop)
-        now = Counter(map(bits, self.rows))
+        now = Counter(map(_text, self.rows))
         number = pin.next_transaction
         record = CommitRecord(
             stream_table_id=self.storage.stream_table_id,
@@ -77,36 +82,36 @@ class PublishedTable:
 
     def _stored(self, rows: Sequence[Row]) -> Any:
         if self.key is not None:
-            return table(self.schema_json, list(rows))
-        return table(self.schema_json, [{**row, WEIGHT: 1} for row in rows])
+            return _table(self.schema_json, list(rows))
+        return _table(self.schema_json, [{**row, WEIGHT: 1} for row in rows])
 
     def _keyed(self, put: Sequence[Row], drop: Sequence[Row]) -> tuple[Change, int]:
         held = {self._identity(row): row for row in self.rows}
         given = {self._identity(row): row for row in put}
         gone = {self._identity(row) for row in drop} & held.keys()
-        changed = {place: row for place, row in given.items() if bits(row) != bits(held.get(place))}
+        changed = {place: row for place, row in given.items() if _text(row) != _text(held.get(place))}
         ops = [{**row, OP: "u"} for row in given.values()] + [{**held[place], OP: "d"} for place in gone]
         held.update(changed)
         self.rows = [row for place, row in held.items() if place not in gone]
-        return Change("keyed", table(self.schema_json, ops, with_op=True)), len(changed) + len(gone)
+        return Change("keyed", _table(self.schema_json, ops, with_op=True)), len(changed) + len(gone)
 
     def _bag(self, put: Sequence[Row], drop: Sequence[Row]) -> tuple[Change, int]:
-        before = Counter({bits(row): 0 for row in self.rows})
-        before.update(map(bits, self.rows))
-        samples = {bits(row): row for row in [*self.rows, *put, *drop]}
+        before = Counter({_text(row): 0 for row in self.rows})
+        before.update(map(_text, self.rows))
+        samples = {_text(row): row for row in [*self.rows, *put, *drop]}
         after = before.copy()
-        after.update(map(bits, put))
-        after.subtract(map(bits, drop))
+        after.update(map(_text, put))
+        after.subtract(map(_text, drop))
         moved = [row for row in samples if after[row] != before[row]]
         ops = [{**samples[row], WEIGHT: before[row], OP: "d"} for row in moved if before[row]]
         ops += [{**samples[row], WEIGHT: after[row], OP: "i"} for row in moved if after[row] > 0]
         self.rows = [samples[row] for row, count in after.items() for _ in range(count)]
-        return Change("bag", table(self.schema_json, ops, with_op=True)), sum(
+        return Change("bag", _table(self.schema_json, ops, with_op=True)), sum(
             abs(after[row] - before[row]) for row in moved
         )
 
     def _identity(self, row: Row) -> Any:
-        return bits({name: row[name] for name in self.key or ()})
+        return _text({name: row[name] for name in self.key or ()})
 
 
 @dataclass
@@ -151,7 +156,7 @@ class Published:
             weighted=key is None,
             has_hidden_rows=False,
         )
-        schema_json = schema(**stored)
+        schema_json = _schema(stored)
         configuration = {
             ID_KEY: identity,
             DEFINITION_KEY: definition.to_json(),
@@ -171,3 +176,18 @@ class Published:
         catalog = self.tables._warehouse.catalog
         catalog.insert(meta, [], now=datetime.now(UTC))
         return PublishedTable(str(full), storage, schema_json, key)
+
+
+def _schema(columns: Mapping[str, Any]) -> str:
+    fields = [{"name": name, "type": kind, "nullable": True, "metadata": {}} for name, kind in columns.items()]
+    return json.dumps({"type": "struct", "fields": fields})
+
+
+def _table(schema_json: str, rows: list[Row], *, with_op: bool = False) -> pa.Table:
+    target = arrow_schema(schema_json)
+    return pa.Table.from_pylist(rows, schema=target.append(pa.field(OP, pa.string())) if with_op else target)
+
+
+def _text(row: Row | None) -> str:
+    """A row as text that tells −0.0 from 0.0, with one NaN."""
+    return repr(row)
