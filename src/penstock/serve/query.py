@@ -44,7 +44,7 @@ class Query:
         if text is None:
             return default
         # int() would also take 1_000, and digits of other scripts.
-        if not text.isascii() or not text.isdigit() or not low <= int(text[:20]) <= high:
+        if not text.isascii() or not text.isdecimal() or len(text) > 20 or not low <= int(text) <= high:
             raise InvalidValue(what=name, value=text, allowed=f"a whole number from {low} to {high}")
         return int(text)
 
@@ -75,7 +75,7 @@ class Query:
     def start(self, last_event_id: str | None = None) -> Start:
         """Where a stream begins; the last event that the client has had outdoes everything else."""
         if last_event_id:
-            if not last_event_id.isascii() or not last_event_id.isdigit():
+            if not last_event_id.isascii() or not last_event_id.isdecimal() or len(last_event_id) > 20:
                 raise InvalidValue(what="Last-Event-ID", value=last_event_id, allowed="the id of an event, an LSN")
             return Start("lsn", int(last_event_id))
         moment = self.text("timestamp")

@@ -71,8 +71,8 @@ class Sse:
     def snapshot(self, lsn: int, rows: Sequence[bytes], *, first: bool, last: bool) -> bytes:
         """One part."""
         place = b"id: %d\n" % lsn if last else b""
-        head = json.dumps({"lsn": lsn, "first": first, "last": last})[:-1].encode()
-        return b'event: snapshot\n%bdata: %b, "rows": [%b]}\n\n' % (place, head, b",".join(rows))
+        head = _compact({"lsn": lsn, "first": first, "last": last})[:-1].encode()
+        return b'event: snapshot\n%bdata: %b,"rows":[%b]}\n\n' % (place, head, b",".join(rows))
 
     def watermark(self, lsn: int, ts_ms: int | None) -> bytes:
         """A moment."""
@@ -89,7 +89,7 @@ SSE: Final = Sse()
 def event(kind: str, value: Any, lsn: int | None = None) -> bytes:
     """One event; without a position the client keeps the one it has."""
     place = "" if lsn is None else f"id: {lsn}\n"
-    return f"event: {kind}\n{place}data: {json.dumps(value, ensure_ascii=False)}\n\n".encode()
+    return f"event: {kind}\n{place}data: {_compact(value)}\n\n".encode()
 
 
 def routes(context: Context) -> list[Route]:
@@ -135,3 +135,7 @@ async def _told(reader: Reader) -> AsyncIterator[bytes]:
         yield event("close", {"lsn": reader.sent, "reason": "the server stops"})
     except PenstockError as error:
         yield event("error", {"lsn": reader.sent, **told(error)})
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

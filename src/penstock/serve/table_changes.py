@@ -21,7 +21,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from penstock.changes.arrow_stream import batches_to_bytes
-from penstock.changes.changes_page import DEFAULT_LIMIT
+from penstock.changes.changes_query import DEFAULT_LIMIT
 from penstock.changes.commit_changes import CommitChanges
 from penstock.changes.event_json import all_rows, refresh_event, row_events
 from penstock.serve.answer import encoded
