@@ -11,7 +11,7 @@ JARS   := .jars/.complete
 
 .PHONY: help
 help: ## This list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: setup
 setup: $(VENV) $(JARS) ## Install Python packages and Delta jars into the checkout (the other targets do it by themselves)
@@ -90,6 +90,10 @@ bench: $(VENV) $(JARS) ## What the targets are about, in half an hour: against r
 .PHONY: bench-full
 bench-full: $(VENV) $(JARS) ## The whole matrix of benchmarks, which takes hours
 	@$(BIN)/python -m benchmarks --full
+
+.PHONY: bench-changes
+bench-changes: $(VENV) ## The changelog types in nanoseconds per row, without Spark, in a minute
+	@$(BIN)/python -m benchmarks.changes
 
 .PHONY: bench-page
 bench-page: $(VENV) ## Write the benchmark page of the documentation from the newest results

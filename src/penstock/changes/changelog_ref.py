@@ -50,12 +50,16 @@ def refs(
     batch_offset: int, row_indices: npt.ArrayLike, weights: npt.ArrayLike, operations: npt.ArrayLike
 ) -> npt.NDArray[np.void]:
     """References to many rows of one batch; weights and operations may be one for all."""
-    rows = np.asarray(row_indices)
-    made = np.zeros(rows.shape, DTYPE)
-    made["batch_offset"] = _fitting(np.asarray(batch_offset), 0, 2**32 - 1, np.uint32)
-    made["row_index"] = _fitting(rows, 0, 2**32 - 1, np.uint32)
-    made["weight"] = _fitting(np.asarray(weights), -(2**15), 2**15 - 1, np.int16)
-    made["operation"] = _fitting(np.asarray(operations), 0, 3, None)
+    rows = _fitting(np.asarray(row_indices), 0, 2**32 - 1, np.uint32)
+    weight = _fitting(np.asarray(weights), -(2**15), 2**15 - 1, np.int16).astype(np.int16, copy=False)
+    operation = _fitting(np.asarray(operations), 0, 3, None)
+    made = np.empty(len(rows), DTYPE)
+    # The operation as two bytes also writes the padding.
+    words, halves = made.view(np.uint32).reshape(-1, 3), made.view(np.int16).reshape(-1, 6)
+    words[:, 0] = _fitting(np.asarray(batch_offset), 0, 2**32 - 1, np.uint32)
+    words[:, 1] = rows
+    halves[:, 4] = weight
+    halves[:, 5] = operation
     return made
 
 

@@ -34,8 +34,7 @@ def net(changes: pa.Table, weight: str = WEIGHT) -> pa.Table:
     if not names:
         total = pa.array([int(weights.sum())], pa.int64())
         return pa.table({weight: total}).filter(pc.not_equal(total, 0))
-    numbers = np.arange(len(weights))
-    found = grouped(changes, names, {"first": (numbers, "min"), "weight": (weights, "sum")})
+    found = grouped(changes, names, {"weight": (weights, "sum")})
     kept = found["weight"] != 0
     rows = changes.select(names).take(pa.array(found["first"][kept]))
     return rows.append_column(weight, pa.array(found["weight"][kept], pa.int64())).select(changes.column_names)
@@ -51,7 +50,6 @@ def collapse(changes: pa.Table, key: Sequence[str], weight: str = WEIGHT) -> Col
         netted,
         key,
         {
-            "first": (numbers, "min"),
             "live": (np.maximum(weights, 0), "sum"),
             "row": (np.where(weights > 0, numbers, -1), "max"),
         },

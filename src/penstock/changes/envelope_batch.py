@@ -5,6 +5,7 @@ All that differs between the envelopes of a batch is the sequence and the row; t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from itertools import count, repeat
@@ -60,9 +61,12 @@ def row_objects(table: pa.Table) -> Iterable[bytes]:
 
 @lru_cache(maxsize=256)
 def _row_type(names: tuple[str, ...]) -> Callable[..., Any]:
-    """A struct of these columns, which is encoded without looking up a name."""
+    """A struct of these columns, which is encoded without looking up a name; a dict where a name must be escaped."""
+    if any(_ESCAPED.search(name) for name in names):
+        return lambda *values: dict(zip(names, values, strict=True))
     fields = [f"field_{at}" for at in range(len(names))]
     return msgspec.defstruct("Row", fields, rename=dict(zip(fields, names, strict=True)), gc=False)
 
 
 _ENCODER = msgspec.json.Encoder()
+_ESCAPED = re.compile(r'["\\\x00-\x1f]')

@@ -77,15 +77,29 @@ def notifications(
 ) -> npt.NDArray[np.void]:
     """Notifications of consecutive batches of one source: sequences follow one another from the first."""
     made = aligned(len(row_counts))
-    # The fields of one value for all are checked as one notification.
-    same = NotificationRef(first_sequence + max(len(made) - 1, 0), source_id, event_type, 0, timestamp, 0)
-    words = made.view(np.uint64).reshape(-1, 8)
-    words[:, 0] = np.arange(first_sequence, first_sequence + len(made), dtype=np.uint64)
-    words[:, 1] = same.source_id | same.event_type.value << 32
-    words[:, 2] = row_counts
-    words[:, 3] = np.int64(timestamp).view(np.uint64)
-    words[:, 4] = batch_offsets
+    write_notifications(made, first_sequence, source_id, event_type, row_counts, timestamp, batch_offsets)
     return made
+
+
+def write_notifications(
+    room: npt.NDArray[np.void],
+    first_sequence: int,
+    source_id: int,
+    event_type: EventType,
+    row_counts: npt.NDArray[np.uint32],
+    timestamp: int,
+    batch_offsets: npt.NDArray[np.uint64],
+) -> None:
+    """The same into room that is there already (`aligned`), so that nothing is allocated per notification."""
+    last = first_sequence + max(len(room) - 1, 0)
+    # The fields that are one value for all are checked as one notification.
+    NotificationRef(first_sequence | last, source_id, event_type, 0, timestamp, 0)
+    words = room.view(np.uint64).reshape(-1, 8)
+    words[:, 0] = np.arange(first_sequence, last + 1, dtype=np.uint64)[: len(room)]
+    words[:, 1] = source_id | event_type.value << 32
+    words[:, 2] = row_counts
+    words[:, 3] = timestamp & 0xFFFFFFFFFFFFFFFF
+    words[:, 4] = batch_offsets
 
 
 def scalars(array: npt.NDArray[np.void]) -> Iterator[NotificationRef]:

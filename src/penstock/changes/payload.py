@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import base64
 import math
-from datetime import UTC, datetime
+from datetime import UTC, datetime, time
 from decimal import Decimal
 from typing import Any
 
@@ -25,6 +25,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+_AS_IT_IS = {int, str, bool, type(None)}
 _UTC = pa.timestamp("us", "UTC")
 _LOCAL = pa.timestamp("us")
 
@@ -40,9 +41,13 @@ def json_value(value: Any) -> Any:
         return format(value, "f")
     if kind is datetime:
         return _timestamp(value)
+    if kind is time:
+        return value.isoformat(timespec="microseconds")
     if kind is bytes:
         return base64.b64encode(value).decode()
     if kind is dict:
+        if _AS_IT_IS.issuperset(map(type, value.values())):
+            return value
         return {name if type(name) is str else _name(name): json_value(held) for name, held in value.items()}
     if kind is list or kind is tuple:
         return [json_value(held) for held in value]
@@ -51,6 +56,8 @@ def json_value(value: Any) -> Any:
 
 def json_column(column: pa.ChunkedArray) -> list[Any]:
     """All values of a column in the forms above; whole columns are converted at once where Arrow can."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
     kind = column.type
     if pa.types.is_integer(kind) and not column.null_count:
         return column.to_numpy().tolist()  # type: ignore[no-any-return]

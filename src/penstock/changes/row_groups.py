@@ -16,17 +16,19 @@ import pyarrow as pa
 def grouped(
     rows: pa.Table, columns: Sequence[str], measures: Mapping[str, tuple[npt.NDArray[np.int64], str]]
 ) -> dict[str, npt.NDArray[np.int64]]:
-    """Each measure (one number per row, and how to join them: sum, min, max) per group of equal `columns`."""
-    keys = {f"k{at}": _comparable(rows.column(column)) for at, column in enumerate(columns)}
-    numbers = {f"m{at}": pa.array(values) for at, (values, _) in enumerate(measures.values())}
-    # Threads would change the order of groups from run to run.
+    """Each measure (one number per row, and how to join them: sum or max) per group of equal `columns`.
+
+    `first`, the number of the group's first row, is there without asking.
+    """
+    every = {"first": (np.arange(rows.num_rows), "min"), **measures}
+    keys = {f"key_{at}": _comparable(rows.column(column)) for at, column in enumerate(columns)}
+    numbers = {name: pa.array(values, pa.int64()) for name, (values, _) in every.items()}
     found = pa.table(keys | numbers).group_by(list(keys), use_threads=False)
-    how = [(f"m{at}", joined) for at, (_, joined) in enumerate(measures.values())]
-    result = found.aggregate(how)
-    return {
-        name: result.column(f"m{at}_{joined}").to_numpy().astype(np.int64)
-        for at, (name, (_, joined)) in enumerate(measures.items())
-    }
+    result = found.aggregate([(name, how) for name, (_, how) in every.items()])
+    joined = {name: result.column(f"{name}_{how}").to_numpy() for name, (_, how) in every.items()}
+    # Arrow gives groups in an order of its own.
+    order = np.argsort(joined["first"])
+    return {name: values[order] for name, values in joined.items()}
 
 
 def _comparable(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:

@@ -14,11 +14,13 @@ from typing import TypeVar
 import msgspec
 
 from penstock.changes.cdc_envelope import CdcEnvelope, CdcSource
-from penstock.changes.cdc_operation import CdcOperation
 from penstock.changes.changelog_record import ChangelogRecord
+from penstock.changes.notations.joined_updates import joined_updates
+from penstock.changes.notations.three_labels import ThreeLabels
 from penstock.errors import NotConvertible
 
 T = TypeVar("T")
+LETTERS = ThreeLabels("a Debezium op", ("c", "d", "u"), {"r": "c"})
 
 
 def to_records(envelope: CdcEnvelope[T]) -> tuple[ChangelogRecord[T], ...]:
@@ -42,31 +44,12 @@ def to_records(envelope: CdcEnvelope[T]) -> tuple[ChangelogRecord[T], ...]:
 def to_envelopes(records: Iterable[ChangelogRecord[T]], source: CdcSource) -> list[CdcEnvelope[T]]:
     """The envelopes of records, numbered from the source's sequence on; a weight of n is n envelopes."""
     made: list[CdcEnvelope[T]] = []
-    waiting: ChangelogRecord[T] | None = None
-    for record in records:
-        if (record.operation is CdcOperation.UPDATE_AFTER) != (waiting is not None):
-            raise _unpaired()
-        for _ in range(abs(record.weight)):
-            place = msgspec.structs.replace(source, sequence=source.sequence + len(made))
-            match record.operation:
-                case CdcOperation.INSERT:
-                    made.append(CdcEnvelope.insert(record.data, place, record.timestamp))
-                case CdcOperation.DELETE:
-                    made.append(CdcEnvelope.delete(record.data, place, record.timestamp))
-                case CdcOperation.UPDATE_AFTER:
-                    if waiting is None or waiting.weight != -record.weight:
-                        raise _unpaired()
-                    made.append(CdcEnvelope.update(waiting.data, record.data, place, record.timestamp))
-        waiting = record if record.operation is CdcOperation.UPDATE_BEFORE else None
-    if waiting is not None:
-        raise _unpaired()
+    for gone, come in joined_updates(records):
+        place = msgspec.structs.replace(source, sequence=source.sequence + len(made))
+        if gone is None and come is not None:
+            made.append(CdcEnvelope.insert(come.data, place, come.timestamp))
+        elif gone is not None and come is None:
+            made.append(CdcEnvelope.delete(gone.data, place, gone.timestamp))
+        elif gone is not None and come is not None:
+            made.append(CdcEnvelope.update(gone.data, come.data, place, come.timestamp))
     return made
-
-
-def _unpaired() -> NotConvertible:
-    return NotConvertible(
-        what="half an update",
-        target="an envelope",
-        why="an update is one envelope with both rows",
-        fix="Put -U directly before its +U with the same weight, or send -D and +I.",
-    )

@@ -39,7 +39,9 @@ class FourCodes:
         table = np.full(256, _NONE, np.uint8)
         table[list(self.codes)] = range(4)
         outside = (codes < 0) | (codes > 255)
-        found = table[np.where(outside, 0 if 0 not in self.codes else 255, codes)]
+        if outside.any():
+            raise self._unknown(int(codes[outside][0]))
+        found: npt.NDArray[np.uint8] = table[codes]
         if (found == _NONE).any():
             raise self._unknown(int(codes[found == _NONE][0]))
         return found

@@ -39,7 +39,6 @@ def paired(changes: pa.Table, key: Sequence[str], weight: str = WEIGHT) -> Paire
         netted,
         key,
         {
-            "first": (numbers, "min"),
             "gone": (np.maximum(-weights, 0), "sum"),
             "come": (np.maximum(weights, 0), "sum"),
             "old": (np.where(weights < 0, numbers, -1), "max"),

@@ -7,22 +7,18 @@ An update is one event. As a Z-set it is a pair, so the row before it is needed;
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
-import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
-
-from penstock.changes.cdc_operation import CdcOperation
 from penstock.changes.changelog_record import ChangelogRecord
+from penstock.changes.notations.joined_updates import joined_updates
+from penstock.changes.notations.three_labels import ThreeLabels
 from penstock.errors import NotConvertible
 
 T = TypeVar("T")
 Word = Literal["insert", "update", "delete", "refresh"]
-_WORDS = pa.array(["insert", "delete", "update"])
-_PLACES = np.array([0, 1, 2, 2], np.uint8)
+WORDS = ThreeLabels("a row event", ("insert", "delete", "update"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,36 +57,10 @@ def refresh_to_records(old: Iterable[T], new: Iterable[T], timestamp: int) -> li
     ]
 
 
-def from_records(records: Sequence[ChangelogRecord[T]]) -> list[RowChange[T]]:
+def from_records(records: Iterable[ChangelogRecord[T]]) -> list[RowChange[T]]:
     """The events of records; −U directly before +U is one update. A weight of n is n events."""
     made: list[RowChange[T]] = []
-    waiting: ChangelogRecord[T] | None = None
-    for record in records:
-        after_half = record.operation is CdcOperation.UPDATE_AFTER
-        if after_half != (waiting is not None) or (waiting is not None and waiting.weight != -record.weight):
-            raise _unpaired()
-        if waiting is not None:
-            made += [RowChange[T]("update", waiting.data, record.data)] * record.weight
-        elif record.operation is CdcOperation.INSERT:
-            made += [RowChange[T]("insert", after=record.data)] * record.weight
-        elif record.operation is CdcOperation.DELETE:
-            made += [RowChange[T]("delete", before=record.data)] * -record.weight
-        waiting = record if record.operation is CdcOperation.UPDATE_BEFORE else None
-    if waiting is not None:
-        raise _unpaired()
+    for gone, come in joined_updates(records):
+        word: Word = "insert" if gone is None else "delete" if come is None else "update"
+        made.append(RowChange(word, None if gone is None else gone.data, None if come is None else come.data))
     return made
-
-
-def words_of(operations: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.int64], pa.Array]:
-    """The events of many operations: the row with the newest image of each, and the words. −U rows carry none."""
-    rows = np.flatnonzero(operations != CdcOperation.UPDATE_BEFORE.value)
-    return rows, _WORDS.take(pa.array(_PLACES[operations[rows]]))
-
-
-def _unpaired() -> NotConvertible:
-    return NotConvertible(
-        what="half an update",
-        target="an event",
-        why="an update is one event",
-        fix="Put -U directly before its +U with the same weight, or send -D and +I.",
-    )
