@@ -174,7 +174,6 @@ def test_what_is_no_longer_retained_is_a_410_with_the_earliest(port: int, table:
     got = get(port, "/tables/sales/changes", since_lsn=1)
     assert (got.status, got.condition) == (410, "NOT_RETAINED")
     earliest = got.json["error"]["earliest"]
-    print(got.json)
     kept = get(port, "/tables/sales/changes", since_lsn=earliest - 1).json["events"]
     assert [event["lsn"] for event in kept] == list(range(earliest, 9))
 

@@ -71,7 +71,7 @@ def document(routes: Sequence[BaseRoute], operations: Mapping[str, Operation]) -
                                 "condition": {"type": "string"},
                                 "message": {"type": "string"},
                                 "hint": {"type": "string"},
-                                "earliest": {"type": ["integer", "string"]},
+                                "earliest": {"type": "integer"},
                             },
                         },
                     },
