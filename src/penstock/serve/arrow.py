@@ -85,7 +85,7 @@ def _stream(subscription: Subscription, changelog: Changelog, choice: Choice, en
         schema = changelog_schema(changelog, choice.columns) if first is None else first.schema
         with pa.ipc.new_stream(sink, schema) as writer:
             while first is not None:
-                writer.write_table(first)
+                writer.write_table(first.combine_chunks())
                 yield sink.taken()
                 commit = subscription.next_commit(0)
                 first = None if commit is None or commit.last_lsn > end else commit.arrow()

@@ -84,6 +84,11 @@ class Reader:
         return reader
 
     @property
+    def table(self) -> str:
+        """The full name of the stream table."""
+        return self._broadcast.choice.table
+
+    @property
     def is_live(self) -> bool:
         """True if the ring has what comes next."""
         return self._next is not None

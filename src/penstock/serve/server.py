@@ -9,6 +9,7 @@ import socket
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
+from types import FrameType
 from typing import Final
 
 import uvicorn
@@ -95,6 +96,11 @@ class _Uvicorn(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, context: Context) -> None:
         super().__init__(config)
         self._context = context
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        # The signal is obeyed here and not raised again afterwards: an end that was asked for is not a failure.
+        self.force_exit = self.should_exit
+        self.should_exit = True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._context.broadcasts.stop()

@@ -91,7 +91,7 @@ def routes(context: Context) -> list[WebSocketRoute]:
             return
         async with reader:
             await socket.accept()
-            await _Conversation(socket, reader, socket.path_params["name"]).run()
+            await _Conversation(socket, reader).run()
 
     return [WebSocketRoute("/tables/{name}/ws", stream)]
 
@@ -111,8 +111,8 @@ async def _opened(context: Context, socket: WebSocket) -> Reader:
 class _Conversation:
     """Both directions of one connection."""
 
-    def __init__(self, socket: WebSocket, reader: Reader, name: str) -> None:
-        self._socket, self._reader, self._name = socket, reader, name
+    def __init__(self, socket: WebSocket, reader: Reader) -> None:
+        self._socket, self._reader = socket, reader
         self._going = asyncio.Event()
         self._going.set()
         self._turn = asyncio.Lock()
@@ -120,7 +120,7 @@ class _Conversation:
     async def run(self) -> None:
         """Until one side ends it."""
         with suppress(WebSocketDisconnect):
-            await self._say(message("subscribed", table=self._name, lsn=self._reader.position))
+            await self._say(message("subscribed", table=self._reader.table, lsn=self._reader.position))
             telling, listening = asyncio.create_task(self._tell()), asyncio.create_task(self._listen())
             try:
                 done, _ = await asyncio.wait({telling, listening}, return_when=asyncio.FIRST_COMPLETED)
