@@ -32,6 +32,10 @@ $(JARS): src/penstock/engine/jars.py | $(VENV)
 demo: $(VENV) $(JARS) ## A small shop: orders change, stream tables follow
 	@$(BIN)/python examples/shop.py
 
+.PHONY: follow
+follow: $(VENV) $(JARS) ## A cache that follows the changes of a stream table
+	@$(BIN)/python examples/follow.py
+
 .PHONY: test
 test: lint $(JARS) ## Lint, then every test that is not slow
 	@echo "── tests"

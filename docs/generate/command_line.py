@@ -19,7 +19,8 @@ def text() -> str:
         "`--json` "
         "a command prints one JSON document and nothing else, errors included. It ends with 0 if it did what was "
         "asked, "
-        "with 1 if not, and with 2 if it was called wrongly.",
+        "with 1 if not, and with 2 if it was called wrongly. `subscribe` goes on until it is stopped, so its JSON "
+        "comes in lines.",
         _help(),
     ]
     # Typer's group keeps its commands in the order of the listing.

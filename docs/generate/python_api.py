@@ -1,4 +1,4 @@
-"""The Python page: signatures and docstrings of `penstock.open` and `StreamTables`, fields of what they return."""
+"""The Python page: signatures and docstrings of `penstock.open` and `StreamTables`, and what they return."""
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ from typing import Any
 from generate.table import code, table
 from penstock import api
 from penstock.catalog.model import Alert, RefreshRecord
+from penstock.changes.arrow_rows import ArrowRows
+from penstock.changes.change_event import ChangeEvent, Delete, Insert, Snapshot, Update, Watermark
+from penstock.changes.commit_changes import CommitChanges
+from penstock.engine.changelog import Changelog, Entry
 from penstock.engine.layout import FileLayout
 from penstock.monitor.diagnose.diagnosis import Diagnosis
 from penstock.monitor.diagnose.findings import Finding
@@ -26,6 +30,11 @@ from penstock.refresh.optimize import OptimizeResult
 from penstock.refresh.repair import RepairReport
 from penstock.refresh.result import Progress, RefreshResult
 from penstock.refresh.shown import ShownVersion
+from penstock.subscribe.backpressure import Policy
+from penstock.subscribe.callback import CallbackSubscription
+from penstock.subscribe.feed import Follower
+from penstock.subscribe.subscribers import SubscriberRow
+from penstock.subscribe.subscription import Subscription, SubscriptionMetrics
 
 PAGE = "reference/python.md"
 
@@ -55,6 +64,22 @@ _PARAMETERS = {
     "dry_run": "Only say what would be done.",
     "listener": "A function that takes an `Alert`.",
     "host": "The address to listen on.",
+    "start": "`now` (the default) or `snapshot`: all rows first.",
+    "version": "Begin after this version of the stream table.",
+    "timestamp": "Begin after the newest state that stands for a moment up to this one; UTC if it has no zone.",
+    "lsn": "Begin after this position; 0 is the whole changelog.",
+    "where": "A condition on the rows, as in SUBSCRIBE.",
+    "columns": "Only these columns; an update that changes none of them is not told.",
+    "subscribe.progress": "Give watermarks too: how far the table has got, also without a change.",
+    "policy": "`block`, `drop_oldest`, `drop_newest`, `sample(n)` or `demand`.",
+    "buffer": "Commits that may wait before the policy acts.",
+    "delivery": "`every` commit by itself, or `net`: all that wait as one change.",
+    "durable": "The name under which the position is kept.",
+    "drop_subscription.name": "The name of a durable subscription.",
+    "call": "A function that takes a `ChangeEvent`.",
+    "on_error": "A function that takes what `call` raised; without it an exception ends the subscription.",
+    "on_complete": "A function that is called once, at the end.",
+    "options": "As for `subscribe`.",
     "port": "The port to listen on; 0 takes one that is free, and `url` of the result says which.",
 }
 _SECTIONS = {
@@ -63,6 +88,7 @@ _SECTIONS = {
     "Refreshing": ["refresh", "tick"],
     "Scheduling": ["run", "scheduler", "pause", "resume", "reload"],
     "Reading": ["table", "read_together", "explain", "audit"],
+    "Changes": ["subscribe", "on_change", "subscriptions", "drop_subscription", "changelog"],
     "Looking": ["status", "diagnose", "history", "versions", "graph", "info"],
     "Monitoring": ["stats", "reset_stats", "alerts", "on_alert", "health", "serve"],
     "Care": ["start", "advise", "optimize", "repair", "close"],
@@ -90,6 +116,23 @@ _RESULTS = [
     FileLayout,
     RepairReport,
     Progress,
+]
+_CHANGES = [
+    Subscription,
+    CallbackSubscription,
+    SubscriptionMetrics,
+    SubscriberRow,
+    Policy,
+    ChangeEvent,
+    Insert,
+    Delete,
+    Update,
+    Watermark,
+    Snapshot,
+    CommitChanges,
+    Changelog,
+    Entry,
+    ArrowRows,
 ]
 
 
@@ -120,6 +163,11 @@ def text() -> str:
     )
     parts.append("## Results")
     parts += [_result(each) for each in _RESULTS]
+    parts.append(
+        "## What changes come as\n\nEvents and commits are `ArrowRows`: they go to Arrow, Polars, pandas and DuckDB. "
+        "See [Changes](../concepts/changes.md)."
+    )
+    parts += [_result(each) for each in _CHANGES]
     return "\n\n".join(parts) + "\n"
 
 
@@ -141,25 +189,45 @@ def _callable(name: str, function: Callable[..., Any], heading: str) -> str:
         one_line = f"{name}(\n" + "".join(f"    {each},\n" for each in shown) + f") -> {signature.return_annotation}"
     text = f"{heading} {name}\n\n```py\n{one_line}\n```\n\n{inspect.getdoc(function)}"
     if parameters:
-        rows = [[code(each.name), _PARAMETERS[each.name]] for each in parameters]
+        rows = [
+            [code(each.name), _PARAMETERS.get(f"{name}.{each.name}") or _PARAMETERS[each.name]] for each in parameters
+        ]
         text += "\n\n" + table(["Parameter", "Meaning"], rows)
     return text
 
 
 def _parameter(parameter: inspect.Parameter) -> str:
     default = "" if parameter.default is parameter.empty else f" = {parameter.default!r}"
-    return f"{parameter.name}: {parameter.annotation}{default}"
+    stars = "**" if parameter.kind is parameter.VAR_KEYWORD else ""
+    return f"{stars}{parameter.name}: {parameter.annotation}{default}"
 
 
 def _result(kind: type) -> str:
     notes = _field_notes(kind)
-    rows = [[code(each.name), code(str(each.type)), notes.get(each.name, "")] for each in dataclasses.fields(kind)]
+    fields = dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ()
+    rows = [[code(each.name), code(str(each.type)), notes.get(each.name, "")] for each in fields]
+    rows += [
+        [code(name), code(str(inspect.signature(each.fget).return_annotation)), _told(each.fget)]
+        for name, each in vars(kind).items()
+        if isinstance(each, property) and each.fget is not None and not name.startswith("_")
+    ]
     methods = [
-        [code(f"{name}()"), code(str(inspect.signature(method).return_annotation)), inspect.getdoc(method) or ""]
+        [code(_call(name, method)), code(str(inspect.signature(method).return_annotation)), _told(method)]
         for name, method in vars(kind).items()
-        if inspect.isfunction(method) and not name.startswith("_")
+        # What a feed tells its followers is between those two.
+        if inspect.isfunction(method) and not name.startswith("_") and name not in vars(Follower)
     ]
     return f"### {kind.__name__}\n\n{kind.__doc__}\n\n" + table(["Name", "Type", "Meaning"], [*rows, *methods])
+
+
+def _call(name: str, method: Callable[..., Any]) -> str:
+    given = [each for each in inspect.signature(method).parameters.values() if each.name != "self"]
+    return f"{name}({', '.join(each.name if each.default is each.empty else f'{each.name}=…' for each in given)})"
+
+
+def _told(method: Callable[..., Any]) -> str:
+    """The docstring as one line; a table has no others."""
+    return " ".join((inspect.getdoc(method) or "").split())
 
 
 def _field_notes(kind: type) -> dict[str, str]:

@@ -93,9 +93,10 @@ _ABOUT: dict[str, tuple[str, str, str]] = {
         "A condition compares columns and literals: `AND`, `OR`, `NOT`, `=`, `<>`, `<`, `<=`, `>`, `>=`, `<=>`, "
         "`BETWEEN`, `IN`, `LIKE`, `IS [NOT] NULL`, `TRUE`, `FALSE` and `DISTINCT FROM`. It means what it means to "
         "Spark; functions, arithmetic and comparisons of text with numbers are refused. A timestamp without an "
-        "offset is read in the time zone of the stream table's definition.",
+        "offset is read in the time zone of the stream table's definition, in `AS OF TIMESTAMP` in UTC.",
         "SUBSCRIBE revenue AFTER LSN 1200 WHERE region IN ('north', 'south') AND total > 1000",
-        "None yet: the statement is read and checked, and running it is refused.",
+        "A `Subscription`, which gives changes until it is cancelled; `penstock sql` shows them until Ctrl-C. The "
+        "statement can only be the last of a script.",
     ),
 }
 

@@ -12,8 +12,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from penstock.catalog.model import UNSET, Alert, RefreshRecord, StreamTableMeta, Subscriber, UnsetType
+from penstock.catalog.model import UNSET, Alert, RefreshRecord, StreamTableMeta, UnsetType
 from penstock.catalog.open_catalog import catalog_place, open_catalog
+from penstock.changes.moments import read_timestamp
 from penstock.engine import registry
 from penstock.engine.changelog import Changelog
 from penstock.engine.python_query import named_query
@@ -22,14 +23,7 @@ from penstock.engine.rows_as_view import rows_as_views
 from penstock.engine.session import check_session, start_session
 from penstock.engine.storage import Storage
 from penstock.engine.threads import spark_threads
-from penstock.errors import (
-    InvalidStatement,
-    QueryInvalid,
-    StreamTableNotFound,
-    TableBusy,
-    TableExists,
-    WarehouseUnusable,
-)
+from penstock.errors import QueryInvalid, StreamTableNotFound, TableBusy, TableExists, WarehouseUnusable
 from penstock.graph.lag import format_lag, parse_target_lag
 from penstock.lang import (
     AlterStreamTable,
@@ -87,6 +81,7 @@ from penstock.subscribe.callback import CallbackSubscription
 from penstock.subscribe.feed import Feed
 from penstock.subscribe.start import Start
 from penstock.subscribe.subscribe import subscribe
+from penstock.subscribe.subscribers import SubscriberRow, subscriber_rows
 from penstock.subscribe.subscription import Delivery, Subscription
 
 if TYPE_CHECKING:
@@ -253,7 +248,8 @@ class StreamTables:
     def sql(self, text: str, progress: Report | None = None) -> Any:
         """Run statements: ours here, everything else by Spark. Returns the last one's result.
 
-        Ours give a `StatementResult`, Spark's a DataFrame. A script is parsed whole before any of it runs.
+        Ours give a `StatementResult`, SUBSCRIBE a `Subscription`, Spark's a DataFrame. A script is parsed whole before
+        any of it runs.
         """
         result: Any = StatementResult("nothing", (), ())
         for statement in parse(text):
@@ -299,11 +295,7 @@ class StreamTables:
                 self._find(statement.name)
                 return _optimized(self.optimize(statement.name, progress=progress))
             case Subscribe():
-                raise InvalidStatement(
-                    why="a script cannot wait for the changes of SUBSCRIBE",
-                    where="",
-                    expected="another statement; refresh, then query the stream table",
-                )
+                return self._subscribe(statement)
 
     def _pass_through(self, statement: PassThrough) -> DataFrame:
         if statement.verb == "VACUUM":
@@ -343,6 +335,17 @@ class StreamTables:
         else:
             self.alter_stream_table(statement.name, status="SUSPENDED" if statement.suspend else "ACTIVE")
         return _said("alter", f"stream table {statement.name} altered")
+
+    def _subscribe(self, statement: Subscribe) -> Subscription:
+        moment = statement.as_of_timestamp
+        return self.subscribe(
+            statement.name,
+            start="snapshot" if statement.with_snapshot else None,
+            version=statement.as_of_version,
+            timestamp=None if moment is None else read_timestamp(moment),
+            lsn=statement.after_lsn,
+            where=statement.where,
+        )
 
     # -- definitions
 
@@ -642,9 +645,9 @@ class StreamTables:
         """Call a function with every change of a stream table; the options are those of `subscribe`."""
         return CallbackSubscription(self.subscribe(name, **options), call, on_error, on_complete)
 
-    def subscriptions(self) -> list[Subscriber]:
-        """The durable subscriptions and where they have got to."""
-        return self._warehouse.catalog.subscribers()
+    def subscriptions(self) -> list[SubscriberRow]:
+        """The durable subscriptions, and how far each has got."""
+        return subscriber_rows(self._warehouse)
 
     def drop_subscription(self, name: str) -> None:
         """Forget a durable subscription."""

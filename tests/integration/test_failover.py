@@ -76,7 +76,8 @@ def test_another_takes_over_from_a_leader_that_was_killed(
     shop.assert_well()
 
 
-@pytest.mark.parametrize("step", ["computed", pytest.param("before the write", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("step", ["computed", "before the write"])
 def test_a_leader_that_sleeps_through_the_takeover_does_no_harm(shop: Scheduled, step: str) -> None:
     leader, other = _pair(shop, ("alpha", "beta"))
     owner = leader.ask("owner")

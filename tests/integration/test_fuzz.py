@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 HISTORY = 1
-QUERIES = 3
+QUERIES = 2
 
 
 def test_random_queries_follow_their_sources(spark: SparkSession, tmp_path: Path) -> None:

@@ -19,9 +19,8 @@ def _lose(shop: Scheduled) -> None:
         file.unlink()
 
 
-@pytest.mark.parametrize(
-    "running", [pytest.param(False, id="stopped", marks=pytest.mark.slow), pytest.param(True, id="running")]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("running", [pytest.param(False, id="stopped"), pytest.param(True, id="running")])
 def test_a_catalog_that_was_lost_is_rebuilt_and_work_goes_on(nursery: Nursery, tmp_path: Path, running: bool) -> None:
     with scheduled(nursery, tmp_path / "warehouse", f"lost_{'running' if running else 'stopped'}") as shop:
         worker = shop.scheduler()

@@ -98,6 +98,7 @@ STEPS = (
 """Where a refresh is killed, at which passing, and whether its commit is in the table by then."""
 
 
+@pytest.mark.slow
 def test_a_refresh_killed_between_any_two_steps_loses_and_repeats_nothing(nursery: Nursery) -> None:
     worker = nursery.worker()
     worker.ask(
@@ -153,6 +154,7 @@ def test_a_kill_after_a_commit_by_spark_repeats_nothing(nursery: Nursery) -> Non
     worker.end()
 
 
+@pytest.mark.slow
 def test_laying_out_anew_killed_or_overtaken_changes_no_row(nursery: Nursery) -> None:
     worker = nursery.worker(lease_seconds=5)
     worker.ask(
@@ -233,6 +235,7 @@ SWAP = (
 """Where ALTER … AS is killed, and whether rows and definition are the new ones by then: both or neither."""
 
 
+@pytest.mark.slow
 def test_a_definition_and_its_rows_change_together_wherever_the_change_is_killed(nursery: Nursery) -> None:
     worker = nursery.worker()
     worker.ask(
@@ -333,7 +336,10 @@ def test_two_processes_take_turns_on_one_table(nursery: Nursery) -> None:
     two.end()
 
 
-@pytest.mark.parametrize(("step", "error"), [("computed", "LeaseLost"), ("before the write", "CommitConflict")])
+@pytest.mark.parametrize(
+    ("step", "error"),
+    [("before the write", "CommitConflict"), pytest.param("computed", "LeaseLost", marks=pytest.mark.slow)],
+)
 def test_a_worker_that_sleeps_through_a_takeover_does_no_harm(nursery: Nursery, step: str, error: str) -> None:
     table = f"taken_{step.split()[0]}"
     sleeper, other = _pair(nursery, table)

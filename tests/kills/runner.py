@@ -36,7 +36,7 @@ SETTINGS = {
     "max_concurrent_refreshes": 3,
     "driver_memory": "1g",
     "shuffle_partitions": 1,
-    "log_level": "error",
+    "log_level": "warning",
 }
 WHOLE_EVERY = 10
 LEVEL_EVERY = 50

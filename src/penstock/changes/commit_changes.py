@@ -9,7 +9,7 @@ that put all rows anew is one event, with the new rows in `refreshed`. Choosing 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -18,8 +18,6 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from penstock.changes.arrow_rows import ArrowRows
-
-LSN, OP, WEIGHT = "_lsn", "_op", "_weight"
 
 Positions = npt.NDArray[np.int64]
 
@@ -72,7 +70,7 @@ class CommitChanges(ArrowRows):
         return self.events > 0
 
     def arrow(self) -> pa.Table:
-        """The changelog as rows: `_lsn`, `_op`, `_weight`, then the columns.
+        """The changelog as rows: `_lsn`, `_op`, `_weight` (with one more underscore if taken), then the columns.
 
         `_op` is -D, -U, +U or +I; an update is two rows, one after the other. All rows anew have r.
         """
@@ -82,13 +80,16 @@ class CommitChanges(ArrowRows):
         pairs = pa.concat_tables([self.was, self.now])
         if count:
             pairs = pairs.take(pa.array(np.stack([np.arange(count), np.arange(count) + count], 1).ravel()))
-        return pa.concat_tables(
+        rows = pa.concat_tables(
             [
                 _marked(self.deletes, self.delete_lsns, ["-D"], [-1]),
                 _marked(pairs, np.repeat(self.update_lsns, 2), ["-U", "+U"], [-1, 1]),
                 _marked(self.inserts, self.insert_lsns, ["+I"], [1]),
             ]
         )
+        lsns = rows.column(0).to_numpy()
+        # An update that is seen as a row that goes or comes keeps its place among the updates.
+        return rows if (lsns[1:] >= lsns[:-1]).all() else rows.take(pa.array(np.argsort(lsns, kind="stable")))
 
     def after(self, lsn: int) -> CommitChanges:
         """The events after a position."""
@@ -150,4 +151,20 @@ def _marked(rows: pa.Table, lsns: Positions, ops: list[str], weights: list[int])
         pa.array(ops * turns, pa.string()),
         pa.array(np.tile(np.array(weights, np.int64), turns)),
     ]
-    return pa.table([*marks, *rows.columns], names=[LSN, OP, WEIGHT, *rows.column_names])
+    return pa.table([*marks, *rows.columns], names=[*mark_names(rows.column_names), *rows.column_names])
+
+
+def mark_names(columns: Collection[str]) -> list[str]:
+    """What the marks are called beside these columns: a name that is taken gets one more underscore.
+
+    >>> mark_names(["_op", "v"])
+    ['_lsn', '__op', '_weight']
+    """
+    taken = {column.lower() for column in columns}
+    names = []
+    for mark in ("_lsn", "_op", "_weight"):
+        name = mark
+        while name in taken:
+            name = f"_{name}"
+        names.append(name)
+    return names

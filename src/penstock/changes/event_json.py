@@ -16,14 +16,12 @@ from typing import Final, Literal
 
 import pyarrow as pa
 
-from penstock.changes.cdc_envelope import CdcSource
 from penstock.changes.commit_changes import CommitChanges
-from penstock.changes.envelope_batch import envelopes, row_objects
+from penstock.changes.commit_lines import envelope_lines
+from penstock.changes.json_rows import json_rows
 
 Format = Literal["json", "debezium"]
 FORMS: Final[tuple[Format, ...]] = ("json", "debezium")
-SOURCE: Final = "penstock"
-"""The name of the source in envelopes."""
 
 
 def row_events(changes: CommitChanges, form: Format) -> tuple[list[int], list[bytes]]:
@@ -33,10 +31,10 @@ def row_events(changes: CommitChanges, form: Format) -> tuple[list[int], list[by
     for kind, was, now, places in changes.runs():
         numbers: list[int] = places.tolist()
         lsns += numbers
-        if form == "debezium":
-            bodies += envelopes(_source(changes), stamp(changes), before=was, after=now, sequences=numbers)
-        else:
+        if form == "json":
             bodies += _objects(kind, changes, numbers, was, now)
+    if form == "debezium":
+        bodies = envelope_lines(changes)
     if any(left > right for left, right in pairwise(lsns)):
         order = sorted(range(len(lsns)), key=lsns.__getitem__)
         lsns, bodies = [lsns[place] for place in order], [bodies[place] for place in order]
@@ -46,10 +44,7 @@ def row_events(changes: CommitChanges, form: Format) -> tuple[list[int], list[by
 def all_rows(changes: CommitChanges, form: Format) -> list[bytes]:
     """The rows of a commit that put all of them anew: as objects, or as envelopes of rows that were read."""
     assert changes.refreshed is not None
-    if form == "json":
-        return list(row_objects(changes.refreshed))
-    numbers = (changes.last_lsn for _ in range(changes.refreshed.num_rows))
-    return envelopes(_source(changes), stamp(changes), after=changes.refreshed, snapshot=True, sequences=numbers)
+    return list(json_rows(changes.refreshed)) if form == "json" else envelope_lines(changes)
 
 
 def refresh_event(changes: CommitChanges) -> bytes:
@@ -71,8 +66,8 @@ def _objects(
     kind: str, changes: CommitChanges, lsns: Iterable[int], was: pa.Table | None, now: pa.Table | None
 ) -> list[bytes]:
     tail = _head(changes, kind, 0).split(b",", 1)[1]
-    before = [b""] * _rows(was, now) if was is None else [b',"before":' + row for row in row_objects(was)]
-    after = [b""] * _rows(was, now) if now is None else [b',"after":' + row for row in row_objects(now)]
+    before = [b""] * _rows(was, now) if was is None else [b',"before":' + row for row in json_rows(was)]
+    after = [b""] * _rows(was, now) if now is None else [b',"after":' + row for row in json_rows(now)]
     return [b'{"lsn":%d,%b%b%b}' % (lsn, tail, old, new) for lsn, old, new in zip(lsns, before, after, strict=True)]
 
 
@@ -82,8 +77,3 @@ def _head(changes: CommitChanges, kind: str, lsn: int) -> bytes:
 
 def _rows(was: pa.Table | None, now: pa.Table | None) -> int:
     return next(int(each.num_rows) for each in (was, now) if each is not None)
-
-
-def _source(changes: CommitChanges) -> CdcSource:
-    schema, _, table = changes.table.rpartition(".")
-    return CdcSource(SOURCE, schema or "default", table)

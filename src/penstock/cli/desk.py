@@ -78,10 +78,10 @@ def openers(ctx: typer.Context) -> Openers:
 
 @contextmanager
 def failing(as_json: bool) -> Iterator[None]:
-    """Turn any error of the block into a message and exit code 1."""
+    """Turn any error of the block into a message and exit code 1; that nobody reads any more is none."""
     try:
         yield
-    except (typer.Exit, typer.Abort, typer.BadParameter):
+    except (typer.Exit, typer.Abort, typer.BadParameter, BrokenPipeError):
         raise
     except Exception as error:
         if as_json:

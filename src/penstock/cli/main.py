@@ -31,6 +31,8 @@ from penstock.cli import (
     sql,
     stats,
     status,
+    subscribe,
+    subscriptions,
     tick,
     versions,
 )
@@ -67,6 +69,8 @@ app.command("stats")(stats.stats)
 app.command("alerts")(alerts.alerts)
 app.command("health")(health.health)
 app.command("versions")(versions.versions)
+app.command("subscribe")(subscribe.subscribe)
+app.command("subscriptions")(subscriptions.subscriptions)
 app.command("graph")(graph.graph)
 app.command("info")(info.info)
 app.command("explain")(explain.explain)

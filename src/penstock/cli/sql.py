@@ -12,7 +12,8 @@ from typing import Annotated, Any
 import typer
 
 from penstock.cli import failure
-from penstock.cli.desk import Desk, failing, opened
+from penstock.cli.desk import Desk, failing, looking, opened
+from penstock.cli.follow import follow
 from penstock.cli.options import HERE, AsJson, Warehouse, read_text
 
 _AFFECTED = "num_affected_rows"
@@ -54,18 +55,21 @@ def sql(
         return
     script = execute if execute is not None else read_text(file or Path("-"))
     with failing(as_json):
-        statements = read_script(script)
-    with opened(ctx, warehouse, as_json) as desk:
+        statements, follows = read_script(script)
+        if follows and as_json:
+            raise typer.BadParameter("SUBSCRIBE does not end; for JSON lines use: penstock subscribe NAME --json")
+    # What only follows changes needs no Spark.
+    with (looking if follows and len(statements) == 1 else opened)(ctx, warehouse, as_json) as desk:
         _run_all(desk, statements, limit)
 
 
-def read_script(script: str) -> list[str]:
-    """The statements of a script, after all of them have been checked."""
-    from penstock.lang import parse, split_script
+def read_script(script: str) -> tuple[list[str], bool]:
+    """The statements of a script, after all of them have been checked, and whether the last one is SUBSCRIBE."""
+    from penstock.lang import Subscribe, parse, split_script
 
-    parse(script)
+    parsed = parse(script)
     complete, rest = split_script(script)
-    return [*complete, rest] if rest else complete
+    return [*complete, rest] if rest else complete, bool(parsed) and isinstance(parsed[-1], Subscribe)
 
 
 def _run_all(desk: Desk, statements: list[str], limit: int) -> None:
@@ -96,6 +100,8 @@ def run(desk: Desk, statement: str, limit: int) -> dict[str, Any]:
             return {"kind": "ok", "columns": [], "rows": [], "more": 0, "message": None}
         if hasattr(result, "collect"):
             return _collected(result, limit)
+    if hasattr(result, "next_commit"):
+        return {"kind": "changes", "subscription": result}
     rows = [tuple(row) for row in result.rows]
     shown = rows[:limit] if limit else rows
     return {
@@ -125,6 +131,9 @@ def run_shown(desk: Desk, statement: str, limit: int) -> None:
     from penstock.cli.tables import console, print_rows
 
     result = run(desk, statement, limit)
+    if result["kind"] == "changes":
+        follow(desk, result["subscription"], rows=limit)
+        return
     columns, rows, more = result["columns"], result["rows"], result["more"]
     if columns and columns[0] == _AFFECTED and len(rows) == 1:
         desk.print(_count(rows[0][0], "row") + " affected")

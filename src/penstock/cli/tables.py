@@ -89,8 +89,8 @@ def print_rows(out: Console, columns: Sequence[str], rows: Sequence[Sequence[Any
     widths = [
         max([len(name), *(len(shown(row[at])) for row in rows)], default=len(name)) for at, name in enumerate(columns)
     ]
-    if sum(widths) + 2 * len(widths) <= out.width or len(widths) * (_NARROWEST + 2) <= out.width // 2:
-        right = [_is_numeric(row[at] for row in rows) for at in range(len(columns))]
+    if fits(out, widths):
+        right = [is_numeric(row[at] for row in rows) for at in range(len(columns))]
         out.print(table([(name, "right" if right[at] else "") for at, name in enumerate(columns)], rows))
         return
     label = min(max(map(len, columns)), out.width // 3)
@@ -109,6 +109,12 @@ def print_fields(out: Console, fields: Sequence[tuple[str, Any]], label: int | N
     out.print(grid)
 
 
-def _is_numeric(values: Iterable[Any]) -> bool:
+def fits(out: Console, widths: Sequence[int]) -> bool:
+    """True if columns of these widths make a readable table, perhaps with some values folded."""
+    return sum(widths) + 2 * len(widths) <= out.width or len(widths) * (_NARROWEST + 2) <= out.width // 2
+
+
+def is_numeric(values: Iterable[Any]) -> bool:
+    """True if all values that are there are numbers."""
     kinds = {type(value) for value in values if value is not None}
     return bool(kinds) and kinds <= {int, float, Decimal}

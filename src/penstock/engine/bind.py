@@ -6,6 +6,7 @@ the reading with a reason code, and the query can still be run in full.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
@@ -43,6 +44,7 @@ from penstock.engine.normalise import normalise
 from penstock.engine.python_query import frame_of
 from penstock.engine.settled_order import BY_PEERS, orderable, settle_order, takes_rows_in_order
 from penstock.engine.settled_sums import settle_sums
+from penstock.engine.spark_errors import system_error
 from penstock.engine.spark_message import first_lines
 from penstock.errors import QueryInvalid
 from penstock.names import quote
@@ -50,6 +52,8 @@ from penstock.operators.clock import NOW
 from penstock.operators.expression import AggregateCall, Attribute, Expression
 from penstock.operators.source import Source
 from penstock.operators.window import WindowCall
+
+_log = logging.getLogger("penstock.engine")
 
 _REFUSED_NODES = {
     "Tail": "LIMIT",
@@ -112,7 +116,12 @@ class SparkAnalyzer:
     def bind(self, query: str) -> BoundQuery:
         """Analyse a query without running it; QueryInvalid if Spark refuses it."""
         with unlogged():
-            return self._bound(query)
+            bound = self._bound(query)
+            if isinstance(bound.tree, Refused) and bound.tree.reason == "NORMAL_FORM":
+                # It may have been a passing trouble of the JVM, which must not change how a table is stored.
+                _log.warning("reading the plan of a query failed, once more: %s", bound.tree.construct)
+                bound = self._bound(query)
+            return bound
 
     def bind_frame(self, frame: DataFrame) -> BoundQuery:
         """The bound query of a DataFrame."""
@@ -163,6 +172,9 @@ class _Binding:
         except RefusedExpression as refused:
             tree = Refused(refused.reason, refused.construct, _fix(refused.reason))
         except (PySparkException, Py4JError) as error:
+            trouble = system_error(error, "a query")
+            if trouble is not None:
+                raise trouble from error
             # One of Spark's own rules gave up on the plan, which a rule of ours cannot mend.
             tree = Refused("NORMAL_FORM", first_lines(error).splitlines()[0][:200], _fix("NORMAL_FORM"))
         return BoundQuery(

@@ -80,14 +80,21 @@ _EMIT_TAILS = (("ON", "WATERMARK"), ("AFTER", "WATERMARK"), ("ON", "UPDATE"), ("
 
 
 def parse(text: str) -> list[Statement]:
-    """The statements of a script, in order."""
+    """The statements of a script, in order; what does not end by itself can only be the last."""
     try:
         tokens = read_tokens(text)
     except Unreadable as unreadable:
         raise InvalidStatement(
             why=unreadable.why, where=lines_at(text, unreadable.offset), expected="complete strings, names and comments"
         ) from None
-    return [_statement(text, statement) for statement in split_statements(tokens)]
+    parts = list(split_statements(tokens))
+    statements = [_statement(text, part) for part in parts]
+    for statement, following in zip(statements, parts[1:], strict=False):
+        if isinstance(statement, Subscribe):
+            _Cursor(text, following, "SUBSCRIBE").fail(
+                "nothing can follow SUBSCRIBE, which goes on until it is stopped"
+            )
+    return statements
 
 
 def parse_one(text: str) -> Statement:

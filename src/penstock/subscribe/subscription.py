@@ -101,7 +101,8 @@ class Subscription:
         self._waiting = Waiting(policy, buffer)
         self._moment: datetime | None = None
         self._told: datetime | None = None
-        self._events: deque[ChangeEvent] = deque()
+        self._events: deque[tuple[int | None, ChangeEvent]] = deque()
+        """Events of the commit under way, each with the position of its first row."""
         self._demand = 0
         self._error: PenstockError | None = None
         self._woken = threading.Condition()
@@ -125,7 +126,7 @@ class Subscription:
             if item is None:
                 return None
             self._events.extend(self._as_events(item))
-        return self._events.popleft()
+        return self._events.popleft()[1]
 
     def next_commit(self, timeout: float | None = None) -> CommitChanges | None:
         """The next commit's events together; None as for `next`. Do not mix the two on one subscription."""
@@ -146,8 +147,9 @@ class Subscription:
 
     async def _events_async(self) -> AsyncIterator[ChangeEvent]:
         async for item in self.items_async():
-            for event in self._as_events(item):
-                yield event
+            self._events.extend(self._as_events(item))
+            while self._events:
+                yield self._events.popleft()[1]
 
     async def commits_async(self) -> AsyncIterator[CommitChanges]:
         """Commit by commit, without ever blocking the event loop."""
@@ -366,17 +368,16 @@ class Subscription:
             self._told = self._moment
             return self._moment
 
-    def _as_events(self, item: Item) -> list[ChangeEvent]:
+    def _as_events(self, item: Item) -> list[tuple[int | None, ChangeEvent]]:
         if isinstance(item, datetime):
-            return [ChangeEvent.watermark(milliseconds(item))]
-        return events_of(item)
+            return [(None, ChangeEvent.watermark(milliseconds(item)))]
+        firsts = [int(lsns[0]) for _, _, _, lsns in item.runs()]
+        return list(zip(firsts, events_of(item), strict=True))
 
     def _given_up_to(self) -> int:
-        """Everything before the first event that still waits to be handed out."""
-        for event in self._events:
-            if event.sequence is not None:
-                return event.sequence - event.row_count()
-        return self.position
+        """Everything before the first row that still waits to be handed out."""
+        waiting = [first for first, _ in self._events if first is not None]
+        return min(waiting) - 1 if waiting else self.position
 
     def _turn(self, from_state: State, to_state: State) -> bool:
         with self._woken:

@@ -9,6 +9,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+
 from penstock.catalog.model import (
     Action,
     Alert,
@@ -20,9 +23,10 @@ from penstock.catalog.model import (
     Status,
     StreamTableMeta,
 )
+from penstock.changes.commit_changes import CommitChanges
 from penstock.cli.desk import Openers
 from penstock.engine.layout import FileLayout
-from penstock.errors import HasConsumers, QueryInvalid, StreamTableNotFound
+from penstock.errors import HasConsumers, QueryInvalid, StreamTableNotFound, SubscriptionEnded, SubscriptionNotFound
 from penstock.monitor.diagnose.case import Case, PendingSource
 from penstock.monitor.diagnose.diagnosis import Diagnosis, diagnose
 from penstock.monitor.health import Health, SchedulerHealth
@@ -30,6 +34,7 @@ from penstock.monitor.stats import StatsRow
 from penstock.names import TableName
 from penstock.refresh.advise import LayoutAdvice
 from penstock.refresh.optimize import OptimizeResult
+from penstock.subscribe.subscribers import SubscriberRow
 
 NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
@@ -154,6 +159,70 @@ class Graph:
         return 'digraph {\n  "default.orders" -> "default.revenue"\n}\n'
 
 
+REVENUE = pa.schema([("region", pa.string()), ("total", pa.decimal128(12, 2)), ("orders", pa.int64())])
+
+
+def commit(version: int, first_lsn: int, schema: pa.Schema, *, anew: bool = False, **parts: list[Any]) -> CommitChanges:
+    """A commit whose parts are rows as tuples."""
+
+    def rows(part: str) -> pa.Table:
+        return pa.Table.from_pylist([dict(zip(schema.names, row, strict=True)) for row in parts.get(part, [])], schema)
+
+    deletes, was, now, inserts = (rows(part) for part in ("deletes", "was", "now", "inserts"))
+    events = 1 if anew else deletes.num_rows + now.num_rows + inserts.num_rows
+    lsns = np.arange(first_lsn, first_lsn + events, dtype=np.int64)
+    gone, come = deletes.num_rows, deletes.num_rows + now.num_rows
+    return CommitChanges(
+        "default.revenue", version, first_lsn, first_lsn + events - 1, NOON, NOON + timedelta(seconds=version),
+        ("region",), deletes, was, now, inserts, lsns[:gone], lsns[gone:come], lsns[come:],
+        rows("refreshed") if anew else None,
+    )  # fmt: skip
+
+
+def revenue_commits() -> list[CommitChanges]:
+    """All rows, a commit with changes of every kind, and a long one."""
+    ten, seven = Decimal("10.00"), Decimal("7.25")
+    return [
+        commit(2, 2, REVENUE, anew=True, refreshed=[("north", ten, 2), ("south", seven, 1)]),
+        commit(
+            3, 3, REVENUE,
+            deletes=[("[red]east[/red]", None, 0)],
+            was=[("north", ten, 2), (None, Decimal("0.10"), 3)],
+            now=[("north", Decimal("15.50"), 3), (None, Decimal("0.20"), 3)],
+            inserts=[("west", seven, 1)],
+        ),
+        commit(4, 7, REVENUE, inserts=[(f"region {n:02}", Decimal(n), n) for n in range(30)]),
+    ]  # fmt: skip
+
+
+class FakeSubscription:
+    """Gives its commits, then ends as if it had been cancelled, or fails."""
+
+    def __init__(self, commits: list[CommitChanges], ending: Exception | None = None, name: str = "sub-1") -> None:
+        self.stream_table, self.id = "default.revenue", name
+        self.position, self.version, self.dropped = commits[0].first_lsn - 1, commits[0].version - 1, 0
+        self.acknowledged: list[int] = []
+        self._commits, self._ending = iter(commits), ending
+
+    def __enter__(self) -> FakeSubscription:
+        return self
+
+    def __exit__(self, *failure: object) -> None: ...
+
+    def next_commit(self) -> CommitChanges | None:
+        given = next(self._commits, None)
+        if given is not None:
+            self.position, self.version = given.last_lsn, given.version
+        elif self._ending is not None:
+            raise self._ending
+        return given
+
+    def acknowledge(self) -> None:
+        self.acknowledged.append(self.position)
+
+    def cancel(self) -> None: ...
+
+
 class FakeTables:
     """Answers by what is asked; `calls` holds method, arguments and keywords (without `progress`)."""
 
@@ -179,7 +248,7 @@ class FakeTables:
 
         return call
 
-    def _sql(self, text: str) -> StatementResult | Frame | None:
+    def _sql(self, text: str) -> StatementResult | Frame | FakeSubscription | None:
         if "FROM revenue" in text:
             return Frame(
                 ["region", "total", "share", "since", "odd"],
@@ -196,6 +265,8 @@ class FakeTables:
             return Frame(["num_affected_rows", "num_inserted_rows"], [(3, 3)])
         if text.startswith("SHOW STREAM TABLES"):
             return StatementResult("show", ["name", "status"], [("default.revenue", "ACTIVE")])
+        if text.startswith("SUBSCRIBE"):
+            return FakeSubscription(revenue_commits()[1:])
         if text.startswith("DROP STREAM TABLE"):
             return StatementResult("drop", message="dropped default.revenue")
         if "missing" in text:
@@ -355,6 +426,31 @@ class FakeTables:
             else OptimizeResult(each, (), each.text(), each.layout, None, 0.01)
             for each in found
         ]
+
+    def _subscribe(self, name: str, **options: Any) -> FakeSubscription:
+        commits, ending = revenue_commits(), None
+        if name == "wide":
+            schema = pa.schema([(f"a_rather_long_column_{n}", pa.int64()) for n in range(9)])
+            old, new = tuple(range(9)), (0, *range(11, 19))
+            commits = [commit(3, 3, schema, was=[old], now=[new], inserts=[tuple(range(20, 29))])]
+        elif name == "gone":
+            why = "stream table default.revenue was dropped"
+            commits, ending = commits[1:2], SubscriptionEnded(name="default.revenue", why=why, position=6)
+        subscription = FakeSubscription(commits, ending, options["durable"] or "sub-1")
+        subscription.dropped = 12 if options["policy"] != "block" else 0
+        return subscription
+
+    def _subscriptions(self) -> list[SubscriberRow]:
+        later = NOON + timedelta(minutes=2)
+        return [
+            SubscriberRow("cache", "default.revenue", None, 36, NOON, None),
+            SubscriberRow("mailer", "default.revenue", 30, 6, NOON, later),
+            SubscriberRow("orphan", "default.gone", 7, None, NOON, later),
+        ]
+
+    def _drop_subscription(self, name: str) -> None:
+        if name == "nobody":
+            raise SubscriptionNotFound(name=name)
 
     def _repair(self) -> RepairReport:
         return RepairReport(["default.revenue: catalog entry rebuilt from its table", "1 interrupted refresh closed"])

@@ -44,7 +44,7 @@ def program(case: Case, narrowed: bool = False) -> str:
     for step in (*query.steps, last):
         lines += ["", f"-- {step.name}: {step.purpose}", *_within(step), f"{step.sql};"]
     done = len(query.steps)
-    everything = Summary(rows=1, operations=frozenset("?"), least_weight=-1, inserted=0, deleted=0)
+    everything = Summary(rows=1, operations=frozenset("?"), least_weight=-1, inserted=0, deleted=0, updated=0)
     final = store.finish(query, everything)
     for step in (*query.steps[done:], *([final] if final is not None else [])):
         lines += ["", f"-- {step.name}: {step.purpose}", *_within(step), f"{step.sql};"]

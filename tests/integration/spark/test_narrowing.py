@@ -172,6 +172,7 @@ def test_every_type_that_can_be_trusted_narrows(ps: StreamTables) -> None:
     assert done.rows_read < len(TYPES) * 2 * (ROWS // FILES) + 100
 
 
+@pytest.mark.slow
 def test_tables_with_deletion_vectors_are_narrowed_by_deltas_own_reader(ps: StreamTables) -> None:
     facts = make(ps, "facts", {"k": number(lambda n: n), "v": number(lambda n: n % 10)})
     make(ps, "names", {"k": number(lambda n: n), "name": (pa.string(), lambda n: f"n{n}")}, {})

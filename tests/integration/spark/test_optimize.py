@@ -180,6 +180,7 @@ def test_a_source_is_sorted_only_if_it_is_named(ps: StreamTables) -> None:
         ps.optimize("nothing")
 
 
+@pytest.mark.slow
 def test_large_tables_have_deletion_vectors_and_small_ones_lose_them_again(spark: SparkSession, tmp_path: Path) -> None:
     with warehouse(spark, tmp_path, deletion_vector_bytes=1, shuffle_partitions=2) as ps:
         facts = make(ps)

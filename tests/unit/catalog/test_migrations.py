@@ -33,6 +33,7 @@ def test_an_empty_place_gets_every_table_and_view(place: Place) -> None:
         "dependencies",
         "refresh_history",
         "counters",
+        "journal",
         "leases",
         "known_tables",
         "alerts",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
 import pytest
-from fake_tables import NOON, FakeTables, fake_openers
+from fake_tables import NOON, FakeSubscription, FakeTables, fake_openers, revenue_commits
 from typer.testing import CliRunner, Result
 
 from penstock.cli import prompt
@@ -19,7 +20,7 @@ from penstock.settings import Settings
 
 COMMANDS = [
     "init", "sql", "create", "alter", "drop", "refresh", "status", "history", "graph", "info", "explain", "audit",
-    "doctor", "repair", "tick", "stats", "alerts", "health",
+    "doctor", "repair", "tick", "stats", "alerts", "health", "subscribe", "subscriptions",
 ]  # fmt: skip
 
 
@@ -237,6 +238,20 @@ def test_the_prompt_survives_control_c_and_ends_with_control_d(monkeypatch: pyte
     assert [call[1][0] for call in tables.calls] == ["SELECT 1"]
 
 
+def test_the_prompt_comes_back_after_changes_were_followed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = iter(["SUBSCRIBE revenue;", "SELECT 1;", "\\q"])
+    monkeypatch.setattr("builtins.input", lambda shown: next(lines))
+    monkeypatch.setattr(prompt, "_remember_lines", lambda: None)
+    tables = FakeTables()
+    prompt.converse(Desk(tables, False), 2)
+    assert [call[1][0] for call in tables.calls] == ["SUBSCRIBE revenue", "SELECT 1"]
+    shown = capsys.readouterr().out
+    assert "… and 28 more" in shown
+    assert "stopped at LSN 36 after 2 commits" in shown
+
+
 def test_health_tells_scripts_by_its_exit_code(warehouse: Path) -> None:
     assert run(FakeTables(healthy=True), "health", "-w", str(warehouse)).exit_code == 0
     assert run(FakeTables(healthy=False), "health", "-w", str(warehouse)).exit_code == 1
@@ -247,3 +262,39 @@ def test_alerts_asks_for_as_many_as_are_wanted(warehouse: Path) -> None:
     tables = FakeTables()
     run(tables, "alerts", "revenue", "-n", "7", "-w", str(warehouse))
     assert tables.calls == [("alerts", ("revenue",), {"max_rows": 7})]
+
+
+def test_subscribe_passes_everything_on(warehouse: Path) -> None:
+    tables = FakeTables()
+    arguments = ["--lsn", "3", "--where", "a > 1", "--columns", "a, b", "--delivery", "net", "--durable", "mailer"]
+    result = run(tables, "subscribe", "s.r", *arguments, "--policy", "block", "-w", str(warehouse))
+    assert result.exit_code == 0
+    given = {"lsn": 3, "where": "a > 1", "columns": ["a", "b"], "delivery": "net", "durable": "mailer"}
+    rest = {"start": None, "version": None, "timestamp": None, "policy": "block"}
+    assert tables.calls == [("subscribe", ("s.r",), {**given, **rest})]
+
+
+def test_subscribe_reads_a_moment(warehouse: Path) -> None:
+    tables = FakeTables()
+    run(tables, "subscribe", "r", "--timestamp", "2026-03-01 13:00:00+01:00", "-w", str(warehouse))
+    assert tables.calls[0][2]["timestamp"] == NOON
+
+
+def test_subscribe_gives_signals_back(warehouse: Path) -> None:
+    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    run(FakeTables(), "subscribe", "gone", "-w", str(warehouse))
+    assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
+
+
+def test_a_commit_is_acknowledged_once_it_is_printed(warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tables = FakeTables()
+    made: list[FakeSubscription] = []
+
+    def subscribed(self: FakeTables, name: str, **options: object) -> FakeSubscription:
+        made.append(FakeSubscription(revenue_commits()))
+        return made[-1]
+
+    monkeypatch.setattr(FakeTables, "_subscribe", subscribed)
+    run(tables, "subscribe", "r", "--durable", "mailer", "--json", "-n", "2", "-w", str(warehouse))
+    run(tables, "subscribe", "r", "--json", "-n", "2", "-w", str(warehouse))
+    assert [each.acknowledged for each in made] == [[2, 6], []]

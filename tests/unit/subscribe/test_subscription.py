@@ -149,6 +149,30 @@ def test_conditions_and_columns(world: Published) -> None:
         world.tables.subscribe("sales", columns=["price"])
 
 
+def test_acknowledging_inside_a_choice_skips_no_row_of_it(world: Published) -> None:
+    sales = world.keyed("sales", {"region": "string", "total": "long", "note": "string"}, ("region",))
+    sales.commit(put=[_sale(name, 20) for name in "abcd"], anew=True)
+    # a leaves the choice, b stays in it, c goes, d is not touched, e comes.
+    sales.commit(put=[_sale("a", 1), _sale("b", 30), _sale("e", 40)], drop=[_sale("c", 0)])
+    with world.tables.subscribe("sales", lsn=4, where="total > 10", durable="picky") as subscription:
+        assert isinstance(subscription.next(WAIT), Delete)
+        assert subscription.acknowledge() == 6
+    told = []
+    with world.tables.subscribe("sales", durable="picky", where="total > 10") as again:
+        while (event := again.next(0.3)) is not None:
+            told.append((type(event), [row["region"] for row in event.dicts()]))
+    assert told == [(Update, ["b"]), (Insert, ["e"])]
+
+
+def test_columns_may_be_called_like_the_marks(world: Published) -> None:
+    odd = world.bag("odd", {"_op": "string", "_LSN": "long"})
+    odd.commit(put=[{"_op": "mine", "_LSN": 7}])
+    with world.tables.subscribe("odd", lsn=0) as subscription:
+        changes = subscription.next_commit(WAIT)
+    assert changes is not None
+    assert changes.dicts() == [{"__lsn": 1, "__op": "+I", "_weight": 1, "_op": "mine", "_LSN": 7}]
+
+
 def _sale(region: str, total: int) -> dict[str, Any]:
     return {"region": region, "total": total, "note": str(total)}
 

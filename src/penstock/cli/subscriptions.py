@@ -1,0 +1,62 @@
+"""`penstock subscriptions`: durable subscriptions and how far each is behind."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from penstock.cli.desk import looking
+from penstock.cli.durations import moment
+from penstock.cli.options import HERE, AsJson, Warehouse
+
+
+def subscriptions(
+    ctx: typer.Context,
+    drop: Annotated[
+        str | None,
+        typer.Option("--drop", metavar="NAME", help="Forget this subscription.", show_default=False),
+    ] = None,
+    warehouse: Warehouse = HERE,
+    as_json: AsJson = False,
+) -> None:
+    """List durable subscriptions: what they read, and how many events they are behind.
+
+    A subscription keeps the changes that it has not acknowledged from being cleaned up; drop those that nobody uses.
+
+    \b
+    Examples:
+      penstock subscriptions
+      penstock subscriptions --drop mailer
+    """
+    with looking(ctx, warehouse, as_json) as desk:
+        if drop is not None:
+            desk.tables.drop_subscription(drop)
+            if as_json:
+                desk.document({"dropped": drop})
+            else:
+                desk.print(f"dropped {drop}")
+            return
+        rows = desk.tables.subscriptions()
+        if as_json:
+            desk.document(rows)
+            return
+        if not rows:
+            desk.print("there are no durable subscriptions; make one with: penstock subscribe TABLE --durable NAME")
+            return
+        from penstock.cli.tables import table
+
+        titles = ["name", "stream table", "LSN", "behind", "acknowledged (UTC)", "created (UTC)"]
+        manners = ["", "", "right", "right", "keep", "keep"]
+        lines = [
+            (
+                row.name,
+                row.stream_table,
+                "–" if row.acknowledged is None else row.acknowledged,
+                "unknown" if row.behind is None else row.behind,
+                moment(row.acknowledged_at),
+                moment(row.created_at),
+            )
+            for row in rows
+        ]
+        desk.print(table(list(zip(titles, manners, strict=True)), lines))
