@@ -14,7 +14,7 @@ import statistics
 import subprocess
 import sys
 import time
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from tempfile import mkdtemp
 from urllib.parse import quote
@@ -103,9 +103,7 @@ async def _measure(processes: _Processes, shared: bool, clients: int, commits: i
     for number in range(clients):
         choice = "" if shared else "?where=" + quote(f"v > {-1 - number}")
         path = f"/tables/followed/stream{choice}"
-        transport, _ = await loop.create_connection(
-            lambda path=path: _Client(path, begun, arrived), "127.0.0.1", processes.port
-        )
+        transport, _ = await loop.create_connection(partial(_Client, path, begun, arrived), "127.0.0.1", processes.port)
         transports.append(transport)
     async with asyncio.timeout(120):
         for _ in range(clients):
@@ -147,7 +145,7 @@ CELLS = [
         f"commit to {CLIENTS} SSE clients, p99",
         0.25,
         lambda: _p99(delays()),
-        lambda: _p99(delays(shared=False)),
+        lambda: _p99(delays(shared=False, commits=3)),
     )
 ]
 
