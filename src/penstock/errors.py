@@ -3,7 +3,8 @@
     PenstockError
     ├── UsageError                what was asked for cannot be done as asked            NEVER
     │   ├── InvalidName, InvalidTargetLag, InvalidMode, InvalidSetting, InvalidStatement, InvalidRun, InvalidFilter
-    │   ├── InvalidValue, PackageMissing, StreamTableGone, NotRetained, NotReached, Subscription… (not found, …)
+    │   ├── InvalidValue, PackageMissing, StreamTableGone, NotRetained, NotReached
+    │   ├── SubscriptionExists, SubscriptionNotFound, SubscriptionEnded
     │   ├── TableExists, SchemaNotFound, StreamTableNotFound, HasConsumers, CycleInGraph, NoCommonInstant
     │   ├── NotAuthenticated, NotGranted, TooManyClients, TooSlow, RequestTooLarge, RequestRefused, ServerStopping
     │   ├── InvalidTokens, OpenToOthers, PortTaken

@@ -178,6 +178,7 @@ def test_a_taken_port_is_said(world: Published) -> None:
         (f'[a]\ntoken = "{ANN}"', "needs tables"),
         (f'[a]\ntoken = "{ANN}"\ntables = "*"', "needs tables"),
         (f'[a]\ntoken = "{ANN}"\ntables = ["a..b"]', "cannot be used as a name"),
+        (f'["a:b"]\ntoken = "{ANN}"\ntables = []', "colon"),
         (f'[a]\ntoken = "{ANN}"\ntables = []\nadmin = true', "admin"),
         (f'[a]\ntoken = "{ANN}"\ntables = []\n[b]\ntoken = "{ANN}"\ntables = []', "same token"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import socket
 import threading
 import time
@@ -12,6 +13,7 @@ import pytest
 from serving import PATIENCE, Events, Server, get, lsns, row, sales
 
 from penstock.serve import broadcasts
+from penstock.serve import server as serve_server
 from penstock.serve.limits import Limits
 from penstock.testing.published import Published, PublishedTable
 
@@ -273,6 +275,30 @@ def test_a_slow_client_that_asked_for_it_is_cut_off(cramped: Server, table: Publ
     assert "event: error" in text
     assert get(cramped.port, "/health").json["cut_off_clients"] == 1
     client.close()
+
+
+def test_a_client_that_does_not_read_does_not_hold_up_the_end(
+    world: Published, table: PublishedTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serve_server, "PARTING_SECONDS", 1.0)
+    with Server(world.tables, limits=Limits(buffer_bytes=50_000)) as server:
+        client = Stuck(server.port, "block")
+        _flood(table)
+        stopped = threading.Timer(PATIENCE, client.close)
+        stopped.start()
+        began = time.monotonic()
+    assert time.monotonic() - began < PATIENCE / 2
+    stopped.cancel()
+    client.close()
+
+
+def test_head_says_what_a_stream_would_be(server: Server) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
+    connection.request("HEAD", STREAM)
+    response = connection.getresponse()
+    assert (response.status, response.read()) == (200, b"")
+    assert response.headers["content-type"].startswith("text/event-stream")
+    connection.close()
 
 
 def test_a_client_that_is_gone_leaves_nothing_behind(server: Server, table: PublishedTable) -> None:

@@ -120,6 +120,8 @@ def test_what_nobody_understands_is_answered_and_the_stream_goes_on(server: Serv
         ):
             socket.send(text)
             assert hear(socket, "error")["error"]["condition"] == "INVALID_VALUE"
+        socket.send(b'\xff{"type"')
+        assert hear(socket, "error")["error"]["condition"] == "INVALID_VALUE"
         table.commit(put=[row("north", 1)])
         assert hear(socket, "data")["lsn"] == 5
 

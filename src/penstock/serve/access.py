@@ -103,6 +103,8 @@ class Access:
 def _grant(path: Path, name: str, section: Any) -> tuple[bytes, Grant]:
     if not isinstance(section, dict):
         raise InvalidTokens(path=path, why=f"{name} stands outside of a section")
+    if ":" in name:
+        raise InvalidTokens(path=path, why=f"[{name}] has a colon, which divides names from what belongs to them")
     if odd := section.keys() - {"token", "sha256", "tables"}:
         raise InvalidTokens(path=path, why=f"[{name}] has {', '.join(sorted(odd))}, which means nothing")
     token, digest, tables = section.get("token"), section.get("sha256"), section.get("tables")

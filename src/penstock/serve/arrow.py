@@ -15,6 +15,7 @@ import pyarrow as pa
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from penstock.engine.changelog import Changelog
 from penstock.errors import InvalidValue
@@ -51,11 +52,27 @@ def routes(context: Context) -> list[Route]:
         changelog = context.tables.changelog(name)
         loop, threads = asyncio.get_running_loop(), context.broadcasts.threads
         subscription = await loop.run_in_executor(threads, lambda: choice.subscribe(context.tables, start))
-        end = await loop.run_in_executor(threads, _end, changelog, start, subscription.position)
-        headers = {"Cache-Control": "no-store", "Penstock-Next-Lsn": str(end)}
-        return StreamingResponse(_stream(subscription, changelog, choice, end), headers=headers, media_type=ARROW)
+        try:
+            end = await loop.run_in_executor(threads, _end, changelog, start, subscription.position)
+        except BaseException:
+            subscription.cancel()
+            raise
+        return _Stream(subscription, changelog, choice, end)
 
     return [Route("/tables/{name}/arrow", arrow)]
+
+
+class _Stream(StreamingResponse):
+    """The stream; its subscription ends with it, wherever the client leaves."""
+
+    def __init__(self, subscription: Subscription, changelog: Changelog, choice: Choice, end: int) -> None:
+        headers = {"Cache-Control": "no-store", "Penstock-Next-Lsn": str(end)}
+        super().__init__(_parts(subscription, changelog, choice, end), headers=headers, media_type=ARROW)
+        self._subscription = subscription
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._subscription:
+            await super().__call__(scope, receive, send)
 
 
 def _end(changelog: Changelog, start: Start, since: int) -> int:
@@ -76,20 +93,22 @@ def _end(changelog: Changelog, start: Start, since: int) -> int:
     return reached
 
 
-def _stream(subscription: Subscription, changelog: Changelog, choice: Choice, end: int) -> Iterator[bytes]:
+def _parts(subscription: Subscription, changelog: Changelog, choice: Choice, end: int) -> Iterator[bytes]:
     """The stream, a commit at a time."""
     sink = _Taken()
-    with subscription:
-        commit = subscription.next_commit(0)
-        first = None if commit is None or commit.last_lsn > end else commit.arrow()
-        schema = changelog_schema(changelog, choice.columns) if first is None else first.schema
-        with pa.ipc.new_stream(sink, schema) as writer:
-            while first is not None:
-                writer.write_table(first.combine_chunks())
-                yield sink.taken()
-                commit = subscription.next_commit(0)
-                first = None if commit is None or commit.last_lsn > end else commit.arrow()
+    rows = _next_rows(subscription, end)
+    schema = changelog_schema(changelog, choice.columns) if rows is None else rows.schema
+    with pa.ipc.new_stream(sink, schema) as writer:
+        while rows is not None:
+            writer.write_table(rows.combine_chunks())
+            yield sink.taken()
+            rows = _next_rows(subscription, end)
     yield sink.taken()
+
+
+def _next_rows(subscription: Subscription, end: int) -> pa.Table | None:
+    commit = subscription.next_commit(0)
+    return None if commit is None or commit.last_lsn > end else commit.arrow()
 
 
 class _Taken:

@@ -104,6 +104,9 @@ class Broadcasts:
         self._begun.clear()
         for subscription in list(self._alone):
             subscription.cancel()
+
+    def close(self) -> None:
+        """Let go of the threads, after the last answer."""
         self.threads.shutdown(wait=False, cancel_futures=True)
 
     async def _begin(self, choice: Choice) -> Broadcast:

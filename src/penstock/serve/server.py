@@ -109,6 +109,7 @@ class _Uvicorn(uvicorn.Server):
                 while self._context.connections.open:
                     await asyncio.sleep(0.01)
         await super().shutdown(sockets)
+        self._context.broadcasts.close()
 
 
 def is_loopback(host: str) -> bool:

@@ -34,6 +34,7 @@ from penstock.serve.reader import SLOW_POLICIES, Reader
 RETRY_MS: Final = 1000
 """How long a browser waits before it connects again."""
 
+MEDIA: Final = "text/event-stream"
 HEADERS: Final = {
     "Cache-Control": "no-store",
     # Proxies of the nginx kind hold a stream back otherwise.
@@ -51,7 +52,7 @@ OPERATIONS: Final = {
             TOKEN,
             Parameter("Last-Event-ID", "Begin after this position; browsers send it by themselves.", place="header"),
         ),
-        content="text/event-stream",
+        content=MEDIA,
         schema={"type": "string"},
     )
 }
@@ -102,6 +103,8 @@ def routes(context: Context) -> list[Route]:
         start = query.start(request.headers.get("last-event-id"))
         choice = Choice(name, SSE, query.one_of("format", FORMS, "json"), query.text("where"), query.columns())
         policy = query.one_of("policy", SLOW_POLICIES, "block")
+        if request.method == "HEAD":
+            return Response(headers=HEADERS, media_type=MEDIA)
         return _Stream(await Reader.open(context.broadcasts, choice, start, policy))
 
     return [Route("/tables/{name}/stream", stream)]
@@ -111,7 +114,7 @@ class _Stream(StreamingResponse):
     """A reader's events until one of both sides ends it."""
 
     def __init__(self, reader: Reader) -> None:
-        super().__init__(_told(reader), headers=HEADERS, media_type="text/event-stream")
+        super().__init__(_told(reader), headers=HEADERS, media_type=MEDIA)
         self._reader = reader
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -156,9 +156,11 @@ class _Conversation:
 
     async def _listen(self) -> None:
         while True:
-            text = await self._socket.receive_text()
+            heard = await self._socket.receive()
+            if heard["type"] == "websocket.disconnect":
+                raise WebSocketDisconnect(heard.get("code") or 1000)
             try:
-                if not await self._obey(text):
+                if not await self._obey(heard.get("text") or (heard.get("bytes") or b"").decode(errors="replace")):
                     return
             except PenstockError as error:
                 await self._say(message("error", error=told(error)))
