@@ -32,6 +32,7 @@ _TUNING = {
     "buffer_warning_rows": "Set it above what arrives within one target lag, or every busy minute warns.",
     "alert_webhook_url": "A slow receiver delays nobody; see [Monitoring](../concepts/monitoring.md#where-alerts-go).",
     "lineage_url": "For a file: `file:///var/log/penstock-lineage.jsonl`, one event per line.",
+    "ring_events": "An event takes about ten bytes. Raise it if many consumers poll and lag by more than this.",
     "deletion_vector_bytes": "With them Spark applies even small changes; see [Layout](../concepts/layout.md).",
 }
 

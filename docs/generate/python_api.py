@@ -13,8 +13,10 @@ from generate.table import code, table
 from penstock import api
 from penstock.catalog.model import Alert, RefreshRecord
 from penstock.changes.arrow_rows import ArrowRows
+from penstock.changes.cdc_stats import CdcStats
 from penstock.changes.change_event import ChangeEvent, Delete, Insert, Snapshot, Update, Watermark
 from penstock.changes.commit_changes import CommitChanges
+from penstock.changes.kv_watch_event import KvWatchEvent
 from penstock.engine.changelog import Changelog, Entry
 from penstock.engine.layout import FileLayout
 from penstock.monitor.diagnose.diagnosis import Diagnosis
@@ -30,9 +32,11 @@ from penstock.refresh.optimize import OptimizeResult
 from penstock.refresh.repair import RepairReport
 from penstock.refresh.result import Progress, RefreshResult
 from penstock.refresh.shown import ShownVersion
+from penstock.subscribe.all_changes import AllChanges
 from penstock.subscribe.backpressure import Policy
 from penstock.subscribe.callback import CallbackSubscription
 from penstock.subscribe.feed import Follower
+from penstock.subscribe.key_watch import KeyWatch
 from penstock.subscribe.subscribers import SubscriberRow
 from penstock.subscribe.subscription import Subscription, SubscriptionMetrics
 
@@ -76,6 +80,8 @@ _PARAMETERS = {
     "delivery": "`every` commit by itself, or `net`: all that wait as one change.",
     "durable": "The name under which the position is kept.",
     "drop_subscription.name": "The name of a durable subscription.",
+    "watch.key": "The values of the key columns joined by dots; with `.*` at the end, all keys that begin so.",
+    "since_lsn": "Begin after this position; None is now.",
     "call": "A function that takes a `ChangeEvent`.",
     "on_error": "A function that takes what `call` raised; without it an exception ends the subscription.",
     "on_complete": "A function that is called once, at the end.",
@@ -88,7 +94,15 @@ _SECTIONS = {
     "Refreshing": ["refresh", "tick"],
     "Scheduling": ["run", "scheduler", "pause", "resume", "reload"],
     "Reading": ["table", "read_together", "explain", "audit"],
-    "Changes": ["subscribe", "on_change", "subscriptions", "drop_subscription", "changelog"],
+    "Changes": [
+        "subscribe",
+        "on_change",
+        "watch",
+        "all_changes",
+        "subscriptions",
+        "drop_subscription",
+        "changelog",
+    ],
     "Looking": ["status", "diagnose", "history", "versions", "graph", "info"],
     "Monitoring": ["stats", "reset_stats", "alerts", "on_alert", "health", "serve"],
     "Care": ["start", "advise", "optimize", "repair", "close"],
@@ -132,6 +146,10 @@ _CHANGES = [
     CommitChanges,
     Changelog,
     Entry,
+    KeyWatch,
+    KvWatchEvent,
+    AllChanges,
+    CdcStats,
     ArrowRows,
 ]
 

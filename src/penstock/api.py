@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -77,8 +78,10 @@ from penstock.schedule.steady_clock import SteadyClock
 from penstock.schedule.upkeep import Upkeep
 from penstock.schedule.workshop import WarehouseWorkshop
 from penstock.settings import Settings
+from penstock.subscribe.all_changes import AllChanges
 from penstock.subscribe.callback import CallbackSubscription
 from penstock.subscribe.feed import Feed
+from penstock.subscribe.key_watch import KeyWatch, watch_key
 from penstock.subscribe.start import Start
 from penstock.subscribe.subscribe import subscribe
 from penstock.subscribe.subscribers import SubscriberRow, subscriber_rows
@@ -187,6 +190,8 @@ class StreamTables:
             opened, lambda: warehouse.settings, warehouse.logs, warehouse.now, f"penstock:{root}", period
         )
         self._feed = Feed(lambda name: opened.get_by_name(TableName.parse(name)).data_timestamp)
+        self._all_changes: AllChanges | None = None
+        self._opening = threading.Lock()
         warehouse.tell, warehouse.observe = self._monitor.tell, self._monitor.observe
 
     # -- opening and closing
@@ -215,6 +220,8 @@ class StreamTables:
     def close(self) -> None:
         """Let go of the catalog, and of Spark if this object started it; alerts on their way are delivered first."""
         self._feed.close()
+        if self._all_changes is not None:
+            self._all_changes.close()
         self._monitor.close()
         self._warehouse.catalog.close()
         if self._owns_spark and self._warehouse.has_started:
@@ -645,6 +652,14 @@ class StreamTables:
         """Call a function with every change of a stream table; the options are those of `subscribe`."""
         return CallbackSubscription(self.subscribe(name, **options), call, on_error, on_complete)
 
+    def watch(self, name: str, key: str, since_lsn: int | None = None) -> KeyWatch:
+        """Watch a key of a stream table, or with `….*` all keys that begin so: iterate over the result, or use `next`.
+
+        It begins now, or after an LSN of the stream table. Of a key with several columns the values are joined by
+        dots. Iterating ends after 60 seconds without a change.
+        """
+        return watch_key(self._warehouse, self._feed, self._find(name), key, since_lsn)
+
     def subscriptions(self) -> list[SubscriberRow]:
         """The durable subscriptions, and how far each has got."""
         return subscriber_rows(self._warehouse)
@@ -657,6 +672,14 @@ class StreamTables:
         """The changes of a stream table, commit by commit; needs no Spark."""
         meta = self._find(name)
         return Changelog(str(meta.name), self._warehouse.logs.at(meta.path))
+
+    def all_changes(self) -> AllChanges:
+        """The changes of all stream tables in one order, for consumers that poll with a cursor; needs no Spark."""
+        with self._opening:
+            if self._all_changes is None:
+                warehouse = self._warehouse
+                self._all_changes = AllChanges(warehouse.catalog, warehouse.logs, self.settings.ring_events)
+            return self._all_changes
 
     def graph(self) -> GraphPicture:
         """Who reads whom."""

@@ -3,7 +3,7 @@
     PenstockError
     ├── UsageError                what was asked for cannot be done as asked            NEVER
     │   ├── InvalidName, InvalidTargetLag, InvalidMode, InvalidSetting, InvalidStatement, InvalidRun, InvalidFilter
-    │   ├── InvalidValue, PackageMissing, StreamTableGone, NotRetained, NotReached
+    │   ├── InvalidValue, PackageMissing, StreamTableGone, NoKey, NotRetained, NotReached
     │   ├── SubscriptionExists, SubscriptionNotFound, SubscriptionEnded
     │   ├── TableExists, SchemaNotFound, StreamTableNotFound, HasConsumers, CycleInGraph, NoCommonInstant
     │   ├── NotAuthenticated, NotGranted, TooManyClients, TooSlow, RequestTooLarge, RequestRefused, ServerStopping
@@ -232,6 +232,14 @@ class StreamTableGone(UsageError):
     condition = "STREAM_TABLE_GONE"
     message = "{name} can no longer be followed: {why}"
     hint = "If there is a stream table of that name again, subscribe to it anew."
+
+
+class NoKey(UsageError):
+    """The keys of a stream table were to be watched that has none."""
+
+    condition = "NO_KEY"
+    message = "{name} has no key that could be watched: its rows have none, or a part of it is not shown"
+    hint = "Create it with KEY (…), or show all columns that it groups by; or subscribe to all its changes."
 
 
 class NotRetained(UsageError):

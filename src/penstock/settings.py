@@ -172,6 +172,12 @@ class Settings:
         "How a FULL refresh stands in the changelog: as one REFRESH of all rows, or as what differs; always as what "
         "differs where stream tables or durable subscriptions read it.",
     )
+    ring_events: int = _setting(
+        100_000,
+        _Range(0, 100_000_000),
+        "Newest changes of all stream tables that are held in memory for those who poll; older ones are read from the "
+        "tables.",
+    )
     deletion_vector_bytes: int = _setting(
         16 * 1024**3,
         _Range(0, 2**60),

@@ -119,8 +119,8 @@ class CatalogReader(ABC):
         """The commits that hold an event after a position, in order."""
 
     @abstractmethod
-    def journaled(self) -> dict[str, int]:
-        """Table id → the newest of its versions in the journal."""
+    def journaled(self) -> dict[str, JournalEntry]:
+        """Table id → the newest of its commits in the journal."""
 
     @abstractmethod
     def last_position(self) -> int:

@@ -199,16 +199,21 @@ class SqlReader(CatalogReader):
         return self._as(rows.read_subscriber, found)
 
     def journal(self, after: int, max_rows: int) -> list[JournalEntry]:
+        # The entry that holds the next position begins there or before; by its beginning the index finds it.
+        begins = "SELECT coalesce(max(position), 0) FROM journal WHERE position <= ?"
         with self._read() as db:
             found = db.execute(
-                "SELECT * FROM journal WHERE position + events - 1 > ? ORDER BY position LIMIT ?", (after, max_rows)
+                f"SELECT * FROM journal WHERE position >= ({begins}) AND position + events > ? "
+                "ORDER BY position LIMIT ?",
+                (after + 1, after + 1, max_rows),
             ).fetchall()
         return self._as(rows.read_journal_entry, found)
 
-    def journaled(self) -> dict[str, int]:
+    def journaled(self) -> dict[str, JournalEntry]:
+        newest = "SELECT table_id, max(version) AS version FROM journal GROUP BY table_id"
         with self._read() as db:
-            found = db.execute("SELECT table_id, max(version) AS newest FROM journal GROUP BY table_id").fetchall()
-        return {row["table_id"]: int(row["newest"]) for row in found}
+            found = db.execute(f"SELECT * FROM journal JOIN ({newest}) AS newest USING (table_id, version)").fetchall()
+        return {entry.table_id: entry for entry in self._as(rows.read_journal_entry, found)}
 
     def last_position(self) -> int:
         with self._read() as db:

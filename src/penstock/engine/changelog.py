@@ -21,15 +21,15 @@ import pyarrow.parquet as pq
 
 from penstock.changes.commit_changes import CommitChanges, Positions
 from penstock.compile.stored import SHOWN
-from penstock.engine.commit_record import CommitRecord
+from penstock.engine.commit_record import CommitRecord, record_in
 from penstock.engine.definition import Definition
 from penstock.engine.delta_log import Commit, DataFile, DeltaLog, Snapshot
 from penstock.engine.interval import ChangeSet, Kind, Part, Way, classify
 from penstock.engine.log_storage import local_path
 from penstock.engine.scan import CHANGE_SIGNS, CHANGE_TYPE
-from penstock.engine.storage import DEFINITION_KEY, KEY_KEY, records, standing
+from penstock.engine.storage import DEFINITION_KEY, ID_KEY, KEY_KEY, records, standing
 from penstock.engine.storage_schema import arrow_schema
-from penstock.errors import FrontierLost, InternalError, NotReached, NotRetained, StateDamaged
+from penstock.errors import FrontierLost, InternalError, NotReached, NotRetained, SourceMissing, StateDamaged
 from penstock.names import WEIGHT
 
 _PLACE, _MINUS, _PLUS = "__ps_place", "__ps_minus_place", "__ps_plus_place"
@@ -75,6 +75,33 @@ class Changelog:
         if damaged is not None:
             raise StateDamaged(name=self.name, why=damaged)
         raise NotReached(what="the first state", name=self.name, newest="none")
+
+    def entry(self, version: int) -> Entry:
+        """Our commit that made a version; `NotRetained` if the log holds no such commit any more."""
+        found = self._ours(version)
+        if found is None:
+            raise NotRetained(what=f"version {version}", name=self.name, earliest="a later one")
+        return found
+
+    def keeps(self, version: int) -> bool:
+        """False if our commit of this version, or a file of it, is gone; rows are not read."""
+        if self._ours(version) is None:
+            return False
+        commit = self._log.commit(version)
+        files = [*commit.cdc, *(added.file for added in commit.adds)]
+        return all((path := local_path(file.path)) is None or _exists(path) for file in files)
+
+    def committed_at(self, entry: Entry) -> datetime:
+        """When a commit was made."""
+        return self._log.commit(entry.version).committed_at or datetime.now(UTC)
+
+    def _ours(self, version: int) -> Entry | None:
+        try:
+            info, identity = self._log.commit(version).info, self._log.snapshot().properties.get(ID_KEY, "")
+        except (FrontierLost, SourceMissing):
+            return None
+        record = record_in(info, identity)
+        return None if record is None else Entry(version, record)
 
     def after_version(self, version: int) -> list[Entry]:
         """Our commits after a version, oldest first; the version itself must still be readable."""
@@ -154,6 +181,10 @@ class Changelog:
         """The visible columns as of a commit of ours."""
         shape = _Shape.of(self._log.snapshot(entry.version), entry.record)
         return shape.shown(shape.stored.empty_table()).schema
+
+    def key(self, entry: Entry) -> tuple[str, ...]:
+        """The visible columns that identify a row as of a commit of ours; empty if there are none."""
+        return _Shape.of(self._log.snapshot(entry.version), entry.record).visible_key
 
     def snapshot(self, entry: Entry) -> pa.Table:
         """All visible rows as of a commit of ours."""

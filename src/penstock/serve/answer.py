@@ -50,8 +50,9 @@ _log = logging.getLogger("penstock.serve")
 def told(error: PenstockError) -> dict[str, Any]:
     """The error as a client gets it."""
     facts: dict[str, Any] = {"condition": error.condition, "message": error.text, "hint": error.advice}
-    if isinstance(error, NotRetained) and "earliest_lsn" in error.facts:
-        facts["earliest"] = error.facts["earliest_lsn"]
+    if isinstance(error, NotRetained):
+        earliest = error.facts.get("earliest_lsn", error.facts["earliest"])
+        facts["earliest"] = earliest if isinstance(earliest, int) else str(earliest)
     return facts
 
 

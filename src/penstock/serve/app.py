@@ -13,13 +13,13 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
 from penstock.errors import PenstockError
-from penstock.serve import arrow, health, openapi, sse, table_changes, tables, websocket
+from penstock.serve import arrow, changes, health, key_watch, openapi, sse, table_changes, tables, websocket
 from penstock.serve.answer import on_error
 from penstock.serve.context import Context
 from penstock.serve.operation import Operation
 from penstock.serve.origin import guard_origin
 
-RESOURCES: Final = (tables, table_changes, sse, websocket, arrow, health)
+RESOURCES: Final = (tables, table_changes, sse, websocket, arrow, key_watch, changes, health)
 """Modules with `routes(context)`, and `OPERATIONS` for the API document."""
 
 

@@ -46,8 +46,9 @@ def document(routes: Sequence[BaseRoute], operations: Mapping[str, Operation]) -
     paths = {}
     for each in routes:
         if isinstance(each, Route | WebSocketRoute):
-            told = operations.get(each.path) or Operation(_summary(each.endpoint))
-            paths[_PLACE.sub(r"{\1}", each.path)] = {"get": _operation(each.path, told)}
+            path = _PLACE.sub(r"{\1}", each.path)
+            told = operations.get(path) or Operation(_summary(each.endpoint))
+            paths[path] = {"get": _operation(path, told)}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -71,7 +72,7 @@ def document(routes: Sequence[BaseRoute], operations: Mapping[str, Operation]) -
                                 "condition": {"type": "string"},
                                 "message": {"type": "string"},
                                 "hint": {"type": "string"},
-                                "earliest": {"type": "integer"},
+                                "earliest": {"type": ["integer", "string"]},
                             },
                         },
                     },
@@ -83,7 +84,8 @@ def document(routes: Sequence[BaseRoute], operations: Mapping[str, Operation]) -
 
 
 def _operation(path: str, told: Operation) -> dict[str, Any]:
-    places = [Parameter(name, f"The {name}.", place="path") for name in _PLACE.findall(path)]
+    named = {each.name for each in told.parameters if each.place == "path"}
+    places = [Parameter(name, f"The {name}.", place="path") for name in _PLACE.findall(path) if name not in named]
     error = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
     return {
         "operationId": re.sub(r"\W+", "_", path).strip("_") or "root",

@@ -233,9 +233,14 @@ class Subscription:
                 position=self.position,
                 delivered=self.delivered,
                 dropped=self._waiting.dropped,
-                lag=max(0, self._table.head.last_lsn - self.position),
+                lag=max(0, self.head - self.position),
                 age_seconds=time.monotonic() - self._since,
             )
+
+    @property
+    def head(self) -> int:
+        """The newest position of the stream table, as far as this process has looked."""
+        return self._table.head.last_lsn
 
     @property
     def dropped(self) -> int:

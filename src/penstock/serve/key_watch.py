@@ -1,0 +1,111 @@
+"""`GET /tables/{name}/watch/{key}`: the changes of one row, or with `….*` of all rows whose keys begin so, as SSE.
+
+    since_lsn=    events after this position of the stream table; without it, from now on
+    limit=100     at most so many, 1 to 1,000
+    follow=true   go on with what comes, until the client leaves; without a limit unless one is given
+
+    event: kv
+    data: {"after":…,"before":…,"committed_at":…,"dropped_event_count":0,"key":…,"lsn":…,"op":…}
+
+Without `follow` the body ends with what there is now. With it, comments keep the line open, and an error that ends the
+stream is its last frame. Every event is sent, however slow the client is: it is read to from the table's own log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from penstock.changes.canonical_json import canonical_json
+from penstock.changes.changes_query import DEFAULT_LIMIT, ChangesQuery
+from penstock.changes.kv_watch_event import KvWatchEvent
+from penstock.errors import PenstockError
+from penstock.serve.context import Context
+from penstock.serve.operation import TOKEN, Operation, Parameter
+from penstock.subscribe.key_watch import KeyWatch
+
+LARGEST_LIMIT: Final = 1000
+QUIET_SECONDS: Final = 15.0
+"""After so long without an event a comment is sent, lest somebody between takes the line for dead."""
+
+_PATH: Final = "/tables/{name}/watch/{key:path}"
+_HEADERS: Final = {"cache-control": "no-store", "x-accel-buffering": "no"}
+_TYPE: Final = "text/event-stream"
+OPERATIONS: Final = {
+    "/tables/{name}/watch/{key}": Operation(
+        "The changes of one row, or with .* at the end of all rows whose keys begin so, as server-sent events.",
+        (
+            Parameter("key", "Values of the key columns, joined by dots.", place="path"),
+            Parameter("since_lsn", "Events after this position; without it, from now on.", {"type": "integer"}),
+            Parameter(
+                "limit",
+                "At most so many events.",
+                {"type": "integer", "minimum": 1, "maximum": LARGEST_LIMIT, "default": DEFAULT_LIMIT},
+            ),
+            Parameter("follow", "Go on with what comes.", {"type": "boolean", "default": False}),
+            TOKEN,
+        ),
+        content=_TYPE,
+        schema={"type": "string"},
+    )
+}
+
+
+def routes(context: Context) -> list[Route]:
+    """The watch of a stream table's keys."""
+
+    async def watch(request: Request) -> Response:
+        name = context.table(request, in_address=True)
+        asked = request.query_params
+        query = ChangesQuery.read(asked.get("since_lsn"), asked.get("limit"))
+        limit = min(max(query.limit, 1), LARGEST_LIMIT)
+        since = query.since_lsn if "since_lsn" in asked else None
+        opened = await asyncio.to_thread(context.tables.watch, name, request.path_params["key"], since)
+        if asked.get("follow") == "true":
+            frames = _following(context, opened, limit if "limit" in asked else None)
+            return StreamingResponse(frames, headers=_HEADERS, media_type=_TYPE)
+        return Response(await asyncio.to_thread(_up_to_now, opened, limit), headers=_HEADERS, media_type=_TYPE)
+
+    return [Route(_PATH, watch, methods=["GET"])]
+
+
+def _up_to_now(watch: KeyWatch, limit: int) -> bytes:
+    frames: list[bytes] = []
+    with watch:
+        while len(frames) < limit and (event := watch.try_next()) is not None:
+            frames.append(event.sse_frame())
+    return b"".join(frames)
+
+
+async def _following(context: Context, watch: KeyWatch, limit: int | None) -> AsyncIterator[bytes]:
+    events = watch.follow()
+    coming: asyncio.Future[bytes] | None = None
+    with watch, context.broadcasts.ending(watch.subscription):
+        try:
+            while limit is None or limit > 0:
+                coming = coming or asyncio.ensure_future(_frame(events))
+                done, _ = await asyncio.wait([coming], timeout=QUIET_SECONDS)
+                if not done:
+                    yield b":\n\n"
+                    continue
+                frame, coming = coming.result(), None
+                if not frame:
+                    return
+                yield frame
+                limit = None if limit is None else limit - 1
+        except PenstockError as error:
+            yield b"event: error\ndata: " + canonical_json(error.to_json()) + b"\n\n"
+        finally:
+            if coming is not None:
+                coming.cancel()
+
+
+async def _frame(events: AsyncIterator[KvWatchEvent]) -> bytes:
+    """The next event as a frame; empty if there is none any more."""
+    event = await anext(events, None)
+    return b"" if event is None else event.sse_frame()
