@@ -150,18 +150,19 @@ class Subscription:
         return self._events_async()
 
     async def _events_async(self) -> AsyncIterator[ChangeEvent]:
-        async for item in self._items_async():
+        async for item in self.items_async():
             self._events.extend(self._as_events(item))
             while self._events:
                 yield self._events.popleft()[1]
 
     async def commits_async(self) -> AsyncIterator[CommitChanges]:
         """Commit by commit, without ever blocking the event loop."""
-        async for item in self._items_async():
+        async for item in self.items_async():
             if isinstance(item, CommitChanges):
                 yield item
 
-    async def _items_async(self) -> AsyncIterator[Item]:
+    async def items_async(self) -> AsyncIterator[Item]:
+        """Commit by commit, and with `progress` the moments that the table stands for."""
         loop = asyncio.get_running_loop()
         while self.state is not State.CANCELLED:
             if self._at_hand():
