@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 from bisect import bisect_left
 from concurrent.futures import Executor
-from datetime import datetime
 from typing import Final
 
 from penstock.changes.commit_changes import CommitChanges
@@ -87,17 +86,17 @@ class Broadcast:
         self._end()
 
     async def _run(self) -> None:
-        told: datetime | None = None
+        told: int | None = None
         try:
             async for item in self._subscription.items_async():
                 if isinstance(item, CommitChanges):
                     self._push(await self._encoded(item))
-                    self.position, told = item.last_lsn, item.data_timestamp
-                    self.moment = None if told is None else milliseconds(told)
+                    told = None if item.data_timestamp is None else milliseconds(item.data_timestamp)
+                    self.position, self.moment = item.last_lsn, told
                 elif item != told:
                     self.position = self._subscription.position
-                    self.moment = milliseconds(item)
-                    data = self.choice.framing.watermark(self.position, self.moment)
+                    self.moment = item
+                    data = self.choice.framing.watermark(self.position, item)
                     self._push([Piece(self.position, self.position, 0, data)])
         except PenstockError as error:
             self.error = error
