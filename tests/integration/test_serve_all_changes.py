@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from penstock.serve.access import Access
 from serving import Server, get, row, sales
 
+from penstock.serve.access import Access
 from penstock.testing.published import Published, PublishedTable
 
 BOB = "bob's token, which is long"

@@ -10,9 +10,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from penstock.serve.access import Access
 from serving import Events, Server, get, row, sales
 
+from penstock.serve.access import Access
 from penstock.testing.published import Published, PublishedTable
 
 BOB = "bob's token, which is long"

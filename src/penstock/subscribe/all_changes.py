@@ -99,7 +99,8 @@ class AllChanges:
     def page(self, since_lsn: int, limit: int, may_read: MayRead = _anybody) -> Polled:
         """At most so many events after a position, and the position to ask with next.
 
-        Events of tables that may not be read are passed over. `NotRetained` if the next event is gone for ever.
+        Fewer events are all that there are by now. Events of tables that may not be read are passed over.
+        `NotRetained` if the next event is gone for ever.
         """
         events: list[ChangeEvent] = []
         cursor, looked = max(since_lsn, 0), False
@@ -119,7 +120,7 @@ class AllChanges:
                     if isinstance(run, Run) and may_read(run.batch.collection):
                         events += run.events()
                 cursor = found.next_lsn
-            elif looked or events:
+            elif looked:
                 break
             else:
                 self.look()
