@@ -3,8 +3,11 @@
     PenstockError
     ├── UsageError                what was asked for cannot be done as asked            NEVER
     │   ├── InvalidName, InvalidTargetLag, InvalidMode, InvalidSetting, InvalidStatement, InvalidRun, InvalidFilter
-    │   ├── InvalidValue, PackageMissing, StreamTableGone, NoKey, NotRetained, NotReached, Subscription… (not found, …)
+    │   ├── InvalidValue, PackageMissing, StreamTableGone, NoKey, NotRetained, NotReached
+    │   ├── SubscriptionExists, SubscriptionNotFound, SubscriptionEnded
     │   ├── TableExists, SchemaNotFound, StreamTableNotFound, HasConsumers, CycleInGraph, NoCommonInstant
+    │   ├── NotAuthenticated, NotGranted, TooManyClients, TooSlow, RequestTooLarge, RequestRefused, ServerStopping
+    │   ├── InvalidTokens, OpenToOthers, PortTaken
     │   ├── RetentionCut          clean-up would take what a stream table still needs
     │   └── SessionMisconfigured, JavaUnusable, JarsUnavailable, WarehouseUnusable, CatalogUnusable
     ├── QueryError                the defining query is at fault                        NEVER
@@ -253,6 +256,88 @@ class NotReached(UsageError):
     condition = "NOT_REACHED"
     message = "{what} of {name} is not there yet (the newest is {newest})"
     hint = "Ask for an earlier point, or for the changes from now on."
+
+
+class InvalidTokens(UsageError):
+    """A file of tokens that cannot be used."""
+
+    condition = "INVALID_TOKENS"
+    message = "{path} cannot be used as a file of tokens: {why}"
+    hint = 'Each client has a section, [name] with token = "…" (or sha256) and tables = ["…"].'
+
+
+class OpenToOthers(UsageError):
+    """A server without tokens would be seen by other hosts."""
+
+    condition = "OPEN_TO_OTHERS"
+    message = "without tokens everybody who reaches {host} could read every stream table"
+    hint = "Give --tokens FILE, listen on 127.0.0.1, or say with --open that this is wanted."
+
+
+class PortTaken(UsageError):
+    """A server cannot listen where it was told to."""
+
+    condition = "PORT_TAKEN"
+    message = "cannot listen on {host}:{port}: {why}"
+    hint = "Choose another --port (0 takes a free one) or --host."
+
+
+class NotAuthenticated(UsageError):
+    """A request without a token that is known."""
+
+    condition = "NOT_AUTHENTICATED"
+    message = "who asks is not known: {why}"
+    hint = "Send the header Authorization: Bearer TOKEN; EventSource and WebSocket may use ?access_token=TOKEN."
+
+
+class NotGranted(UsageError):
+    """A request for a stream table that its token does not open."""
+
+    condition = "NOT_GRANTED"
+    message = "{who} may not read {name}"
+    hint = "Add it to the tables of [{who}] in the file of tokens, and start the server anew."
+
+
+class RequestRefused(UsageError):
+    """A request that comes through a web page, or under a name, that was not allowed."""
+
+    condition = "REQUEST_REFUSED"
+    message = "the request is refused: {why}"
+    hint = "{fix}"
+
+
+class RequestTooLarge(UsageError):
+    """A request with more bytes than any of ours needs."""
+
+    condition = "REQUEST_TOO_LARGE"
+    message = "the request has {size} bytes, of {limit} allowed"
+    hint = "Everything can be asked in the address; send no body."
+
+
+class TooManyClients(UsageError):
+    """The server has as many connections as it may."""
+
+    condition = "TOO_MANY_CLIENTS"
+    retry = Retry.BACKOFF
+    message = "the server has its {limit} connections already"
+    hint = "Try again later, close streams that nobody reads, or raise --connections."
+
+
+class TooSlow(UsageError):
+    """A client of a stream fell behind and had asked to be cut off then."""
+
+    condition = "TOO_SLOW"
+    message = "{events} events of {name} came before this client had taken those before them"
+    hint = "Go on after LSN {position}, or use policy=block, which reads what was missed from the table itself."
+
+
+class ServerStopping(UsageError):
+    """The server stops, so streams end."""
+
+    condition = "SERVER_STOPPING"
+    retry = Retry.BACKOFF
+    message = "the server stops"
+    hint = "Connect again, after LSN {position}."
 
 
 class HasConsumers(UsageError):

@@ -110,6 +110,26 @@ class CommitChanges(ArrowRows):
             insert_lsns=self.insert_lsns[inserted:],
         )
 
+    def first(self, count: int) -> CommitChanges:
+        """The first events by their positions; a reader of them has got as far as the last of them."""
+        if count >= self.events:
+            return self
+        lsn = int(np.sort(np.concatenate([self.delete_lsns, self.update_lsns, self.insert_lsns]))[count - 1])
+        deleted, updated, inserted = (
+            int(np.searchsorted(lsns, lsn, "right")) for lsns in (self.delete_lsns, self.update_lsns, self.insert_lsns)
+        )
+        return replace(
+            self,
+            last_lsn=lsn,
+            deletes=self.deletes.slice(0, deleted),
+            was=self.was.slice(0, updated),
+            now=self.now.slice(0, updated),
+            inserts=self.inserts.slice(0, inserted),
+            delete_lsns=self.delete_lsns[:deleted],
+            update_lsns=self.update_lsns[:updated],
+            insert_lsns=self.insert_lsns[:inserted],
+        )
+
     def runs(self) -> Iterator[tuple[str, pa.Table | None, pa.Table | None, Positions]]:
         """The events by kind: `delete`, `update`, `insert` or `refresh`, rows before, rows after, positions."""
         if self.refreshed is not None:

@@ -27,6 +27,7 @@ from penstock.cli import (
     repair,
     resume,
     run,
+    serve,
     sql,
     stats,
     status,
@@ -55,6 +56,7 @@ app.command("alter")(alter.alter)
 app.command("drop")(drop.drop)
 app.command("refresh")(refresh.refresh)
 app.command("run")(run.run)
+app.command("serve")(serve.serve)
 app.command("tick")(tick.tick)
 app.command("pause")(pause.pause)
 app.command("resume")(resume.resume)

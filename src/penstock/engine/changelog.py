@@ -115,7 +115,13 @@ class Changelog:
                 return found[::-1]
         if found and found[-1].record.base_version is None and version <= 0:
             return found[::-1]
-        raise NotRetained(what=f"version {version}", name=self.name, earliest=self._earliest(found).version)
+        oldest = self._oldest()
+        raise NotRetained(
+            what=f"version {version}",
+            name=self.name,
+            earliest=oldest.version - 1,
+            earliest_lsn=oldest.record.first_lsn,
+        )
 
     def after_lsn(self, lsn: int) -> list[Entry]:
         """Our commits with an event after a position, oldest first."""
@@ -127,7 +133,8 @@ class Changelog:
                 found.append(entry)
             if entry.record.first_lsn <= lsn + 1:
                 return found[::-1]
-        raise NotRetained(what=f"LSN {lsn + 1}", name=self.name, earliest=self._earliest(found).record.first_lsn)
+        oldest = self._oldest().record.first_lsn
+        raise NotRetained(what=f"LSN {lsn + 1}", name=self.name, earliest=oldest, earliest_lsn=oldest)
 
     def version_at(self, lsn: int) -> int:
         """The version whose commits after it hold all events after a position; the newest for none yet."""
@@ -144,8 +151,9 @@ class Changelog:
         first = earliest.record.data_timestamp if earliest is not None else None
         raise NotRetained(what=f"the state at {moment.isoformat()}", name=self.name, earliest=first)
 
-    def _earliest(self, found: list[Entry]) -> Entry:
-        return found[-1] if found else self.newest()
+    def _oldest(self, after: int = -1) -> Entry:
+        """The oldest commit after a version that can still be told; the newest of all if none can."""
+        return next((entry for entry in self._kept() if entry.version > after), None) or self.newest()
 
     def changes(self, entry: Entry) -> CommitChanges:
         """The events of one commit; `NotRetained` if its files are gone."""
@@ -197,8 +205,13 @@ class Changelog:
             else:
                 parts = _net(classify(self._log, before, entry.version), shape, commit)
         except (FrontierLost, FileNotFoundError):
-            earliest = next((each.version for each in self._kept() if each.version > entry.version), "none")
-            raise NotRetained(what=f"version {entry.version}", name=self.name, earliest=earliest) from None
+            oldest = self._oldest(entry.version)
+            raise NotRetained(
+                what=f"version {entry.version}",
+                name=self.name,
+                earliest=oldest.version,
+                earliest_lsn=oldest.record.first_lsn,
+            ) from None
         deleted, updated = parts.deletes.num_rows, parts.now.num_rows
         if places is None:
             places = np.full(deleted + updated + parts.inserts.num_rows, entry.last_lsn, np.int64)
@@ -221,13 +234,21 @@ class Changelog:
         )
 
     def _kept(self) -> Iterator[Entry]:
-        """Commits whose files are all there, oldest first."""
+        """Commits whose files are all there, and whose table before them can be read, oldest first."""
         found = [entry for entry in self.newest_first() if entry.record.lsn_count]
         for entry in reversed(found):
             commit = self._log.commit(entry.version)
             files = [*commit.cdc, *(added.file for added in commit.adds)]
-            if all((path := local_path(file.path)) is None or _exists(path) for file in files):
+            if all((path := local_path(file.path)) is None or _exists(path) for file in files) and self._follows(entry):
                 yield entry
+
+    def _follows(self, entry: Entry) -> bool:
+        """True if the log still knows what the commit changed."""
+        try:
+            self._log.snapshot(entry.version if entry.record.replaces else entry.version - 1)
+        except (FrontierLost, FileNotFoundError):
+            return False
+        return True
 
 
 @dataclass(frozen=True, slots=True)

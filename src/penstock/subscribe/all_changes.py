@@ -34,7 +34,7 @@ from penstock.engine.workspace import Logs
 from penstock.errors import NotRetained, PenstockError, Retry, SourceMissing
 from penstock.subscribe.feed import LOOK_SECONDS
 from penstock.subscribe.journal import catch_up, prune
-from penstock.subscribe.subscription import milliseconds
+from penstock.subscribe.table_feed import milliseconds
 
 TABLES_SECONDS: Final = 1.0
 """Between two questions to the catalog which stream tables there are; also until an unreadable one is tried again."""
@@ -99,8 +99,8 @@ class AllChanges:
     def page(self, since_lsn: int, limit: int, may_read: MayRead = _anybody) -> Polled:
         """At most so many events after a position, and the position to ask with next.
 
-        Fewer events are all that there are by now. Events of tables that may not be read are passed over.
-        `NotRetained` if the next event is gone for ever.
+        A page with room left has everything that was committed before it was asked for. Events of tables that may not
+        be read are passed over. `NotRetained` if the next event is gone for ever.
         """
         events: list[ChangeEvent] = []
         cursor, looked = max(since_lsn, 0), False

@@ -16,7 +16,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Literal
 
-from penstock.engine.changelog import Entry
+from penstock.changes.notification_ref import NotificationRef
 from penstock.errors import InvalidValue
 
 Kind = Literal["block", "drop_oldest", "drop_newest", "sample", "demand"]
@@ -55,7 +55,7 @@ class Waiting:
     def __init__(self, policy: Policy, buffer: int) -> None:
         self._policy = policy
         self._buffer = buffer
-        self._entries: deque[Entry] = deque()
+        self._news: deque[NotificationRef] = deque()
         self._arrived = 0
         self.dropped = 0
         """Events that were left out."""
@@ -63,40 +63,40 @@ class Waiting:
         """More commits are in the log than wait here."""
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self._news)
 
-    def add(self, entry: Entry) -> None:
+    def add(self, news: NotificationRef) -> None:
         """A commit arrived."""
-        if not entry.record.lsn_count:
+        if not news.row_count:
             return
         if self._policy.kind == "sample":
             self._arrived += 1
             if self._arrived % self._policy.every:
-                self.dropped += entry.record.lsn_count
+                self.dropped += news.row_count
                 return
         if self.behind:
             return
-        if len(self._entries) >= self._buffer:
+        if len(self._news) >= self._buffer:
             match self._policy.kind:
                 case "drop_newest":
-                    self.dropped += entry.record.lsn_count
+                    self.dropped += news.row_count
                     return
                 case "block" | "demand":
                     self.behind = True
                     return
-            self.dropped += self._entries.popleft().record.lsn_count
-        self._entries.append(entry)
+            self.dropped += self._news.popleft().row_count
+        self._news.append(news)
 
-    def first(self) -> Entry | None:
+    def first(self) -> NotificationRef | None:
         """The commit that waits longest; it stays."""
-        return self._entries[0] if self._entries else None
+        return self._news[0] if self._news else None
 
-    def take(self) -> Entry:
+    def take(self) -> NotificationRef:
         """The commit that waits longest."""
-        return self._entries.popleft()
+        return self._news.popleft()
 
-    def take_all(self) -> list[Entry]:
+    def take_all(self) -> list[NotificationRef]:
         """All that wait."""
-        taken = list(self._entries)
-        self._entries.clear()
+        taken = list(self._news)
+        self._news.clear()
         return taken

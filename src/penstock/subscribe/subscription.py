@@ -3,7 +3,7 @@
     delivered  =  the events after the start, in order, each once            policies that keep all
                   the same without those that were counted as dropped        policies that drop
 
-A subscription holds no rows: commits wait for it by their records, and the rows are shared with all who follow the same
+A subscription holds no rows: commits wait for it as notifications, and the rows are shared with all who follow the same
 table. `every` gives each commit by itself, `net` gives all that wait as one change, in which what came and went again
 is not seen. Positions are acknowledged by their reader; a durable subscription begins there the next time.
 """
@@ -26,16 +26,18 @@ import pyarrow as pa
 
 from penstock.changes.change_event import ChangeEvent
 from penstock.changes.commit_changes import CommitChanges
+from penstock.changes.notification_ref import NotificationRef
 from penstock.engine.changelog import Changelog, Entry
 from penstock.errors import InvalidValue, PenstockError, SubscriptionEnded
 from penstock.subscribe.backpressure import Policy, Waiting
 from penstock.subscribe.feed import Feed
 from penstock.subscribe.start import Point
+from penstock.subscribe.table_feed import milliseconds
 
 Delivery = Literal["every", "net"]
 Choose = Callable[[CommitChanges], CommitChanges]
-Item = CommitChanges | datetime
-"""A commit's events, or the moment that the table stands for."""
+Item = CommitChanges | int
+"""A commit's events, or the moment that the table stands for, in milliseconds since 1970."""
 
 _ids = itertools.count(1)
 
@@ -94,13 +96,15 @@ class Subscription:
         """Everything up to this LSN was given, left out or not chosen."""
         self.version = point.version
         self.delivered = 0
+        self._head = point.lsn
         self._feed, self._choose = feed, choose
         self._policy, self._delivery = policy, delivery
         self._acknowledge = acknowledge
         self._snapshot = point.snapshot
         self._waiting = Waiting(policy, buffer)
-        self._moment: datetime | None = None
-        self._told: datetime | None = None
+        self._moment: int | None = None
+        """The moment that the table stands for, in milliseconds since 1970, and the last one that was told."""
+        self._told: int | None = None
         self._events: deque[tuple[int | None, ChangeEvent]] = deque()
         """Events of the commit under way, each with the position of its first row."""
         self._demand = 0
@@ -146,18 +150,19 @@ class Subscription:
         return self._events_async()
 
     async def _events_async(self) -> AsyncIterator[ChangeEvent]:
-        async for item in self._items_async():
+        async for item in self.items_async():
             self._events.extend(self._as_events(item))
             while self._events:
                 yield self._events.popleft()[1]
 
     async def commits_async(self) -> AsyncIterator[CommitChanges]:
         """Commit by commit, without ever blocking the event loop."""
-        async for item in self._items_async():
+        async for item in self.items_async():
             if isinstance(item, CommitChanges):
                 yield item
 
-    async def _items_async(self) -> AsyncIterator[Item]:
+    async def items_async(self) -> AsyncIterator[Item]:
+        """Commit by commit, and with `progress` the moments that the table stands for."""
         loop = asyncio.get_running_loop()
         while self.state is not State.CANCELLED:
             if self._at_hand():
@@ -239,7 +244,7 @@ class Subscription:
     @property
     def head(self) -> int:
         """The newest position of the stream table, as far as this process has looked."""
-        return self._table.head.last_lsn
+        return self._head
 
     @property
     def dropped(self) -> int:
@@ -256,19 +261,20 @@ class Subscription:
 
     # -- what the feed says
 
-    def arrived(self, entries: list[Entry]) -> None:
+    def arrived(self, news: list[NotificationRef]) -> None:
         """Commits came."""
         with self._woken:
-            for entry in entries:
-                self._waiting.add(entry)
-                self._moment = entry.record.data_timestamp or self._moment
+            for each in news:
+                self._waiting.add(each)
+                self._moment, self._head = each.timestamp, each.sequence
             self._wake()
 
     def progressed(self, moment: datetime) -> None:
         """The table stands for this moment, without a commit."""
         with self._woken:
-            if not len(self._waiting) and not self._waiting.behind and (self._told is None or moment > self._told):
-                self._moment = moment
+            reached = milliseconds(moment)
+            if not len(self._waiting) and not self._waiting.behind and (self._told is None or reached > self._told):
+                self._moment = reached
                 self._wake()
 
     def failed(self, error: PenstockError) -> None:
@@ -311,7 +317,7 @@ class Subscription:
             first = self._waiting.first()
             if not self._ready() or self._snapshot is not None or self._delivery == "net":
                 return False
-            return self._table.has(first) if first is not None else not self._waiting.behind
+            return self._table.has(first.batch_offset) if first is not None else not self._waiting.behind
 
     def _take(self) -> Item | None:
         """The next item, if there is one; the rows are read outside the lock that the feed takes."""
@@ -320,23 +326,24 @@ class Subscription:
                 if not self._ready():
                     return None
                 snapshot, self._snapshot = self._snapshot, None
-                entries = [] if snapshot is not None else self._next_entries()
-                behind = not entries and snapshot is None and self._waiting.behind
+                news = [] if snapshot is not None else self._next_news()
+                behind = not news and snapshot is None and self._waiting.behind
             if behind:
                 self._catch_up()
                 return None
             if snapshot is not None:
                 return self._given(self._table.changelog.whole(snapshot), snapshot)
-            if not entries:
+            if not news:
                 return self._progress()
+            entries = [self._table.entry(each.batch_offset) for each in news]
             return self._given(self._read(entries).after(self.position), entries[-1])
 
-    def _next_entries(self) -> list[Entry]:
+    def _next_news(self) -> list[NotificationRef]:
         first = self._waiting.first()
         if first is None:
             return []
         # Of a commit that was given in part, the rest comes by itself.
-        if self._delivery == "net" and first.record.first_lsn > self.position:
+        if self._delivery == "net" and first.sequence - first.row_count >= self.position:
             return self._waiting.take_all()
         return [self._waiting.take()]
 
@@ -348,11 +355,11 @@ class Subscription:
     def _catch_up(self) -> None:
         """Let commits wait that there was no room for when they came."""
         with self._table.turn:
-            entries = self._table.after(self.version)
+            news = self._table.news(self._table.after(self.version))
             with self._woken:
                 self._waiting.behind = False
-                for entry in entries:
-                    self._waiting.add(entry)
+                for each in news:
+                    self._waiting.add(each)
 
     def _given(self, changes: CommitChanges, entry: Entry) -> CommitChanges | None:
         chosen = self._choose(changes)
@@ -365,7 +372,7 @@ class Subscription:
                 self._demand -= 1
         return chosen
 
-    def _progress(self) -> datetime | None:
+    def _progress(self) -> int | None:
         with self._woken:
             if self._moment == self._told:
                 return None
@@ -373,8 +380,8 @@ class Subscription:
             return self._moment
 
     def _as_events(self, item: Item) -> list[tuple[int | None, ChangeEvent]]:
-        if isinstance(item, datetime):
-            return [(None, ChangeEvent.watermark(milliseconds(item)))]
+        if isinstance(item, int):
+            return [(None, ChangeEvent.watermark(item))]
         firsts = [int(lsns[0]) for _, _, _, lsns in item.runs()]
         return list(zip(firsts, events_of(item), strict=True))
 
@@ -428,11 +435,6 @@ def _batch(rows: pa.Table | None) -> pa.RecordBatch:
     assert rows is not None
     batches = rows.combine_chunks().to_batches()
     return batches[0] if batches else pa.RecordBatch.from_pylist([], rows.schema)
-
-
-def milliseconds(moment: datetime) -> int:
-    """Since 1970."""
-    return int(moment.timestamp() * 1000)
 
 
 def _settle(future: asyncio.Future[Any]) -> None:

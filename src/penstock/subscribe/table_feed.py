@@ -7,10 +7,14 @@ Whoever is further behind than this remembers is served from the table's own log
 from __future__ import annotations
 
 import threading
+from bisect import bisect_left
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from datetime import datetime
 
 from penstock.changes.commit_changes import CommitChanges
+from penstock.changes.event_type import EventType
+from penstock.changes.notification_ref import NotificationRef
 from penstock.engine.changelog import Changelog, Entry
 from penstock.errors import SourceMissing, StreamTableGone
 
@@ -24,8 +28,10 @@ KEPT_COMMITS = 4096
 class TableFeed:
     """One stream table as its subscribers see it."""
 
-    def __init__(self, changelog: Changelog) -> None:
+    def __init__(self, changelog: Changelog, number: int) -> None:
         self.changelog = changelog
+        self.number = number
+        """Which source this is in its notifications."""
         self.head = changelog.newest()
         self._seen = max(changelog.latest_version(), self.head.version)
         self._identity = self.head.record.stream_table_id
@@ -72,10 +78,35 @@ class TableFeed:
             head = self.head.version
         return [entry for entry in self.changelog.after_version(version) if entry.version <= head]
 
-    def has(self, entry: Entry) -> bool:
+    def news(self, entries: Sequence[Entry]) -> list[NotificationRef]:
+        """Commits as they are told to subscribers: the position reached, how many events, the moment, and the version.
+
+        A commit without events tells the moment alone.
+        """
+        return [
+            NotificationRef(
+                sequence=entry.last_lsn,
+                source_id=self.number,
+                event_type=_kind(entry),
+                row_count=entry.record.lsn_count,
+                timestamp=milliseconds(entry.record.data_timestamp or self.changelog.committed_at(entry)),
+                batch_offset=entry.version,
+            )
+            for entry in entries
+        ]
+
+    def entry(self, version: int) -> Entry:
+        """The commit that a notification is of."""
+        with self._lock:
+            at = bisect_left(self._recent, version, key=lambda entry: entry.version)
+            if at < len(self._recent) and self._recent[at].version == version:
+                return self._recent[at]
+        return self.changelog.entry(version)
+
+    def has(self, version: int) -> bool:
         """True if the commit's rows are at hand."""
         with self._lock:
-            return entry.version in self._rows
+            return version in self._rows
 
     def changes(self, entry: Entry) -> CommitChanges:
         """The commit's events; read once, however many ask at the same time."""
@@ -108,3 +139,14 @@ class TableFeed:
         while self._bytes > KEPT_BYTES and len(self._rows) > 1:
             _, gone = self._rows.popitem(last=False)
             self._bytes -= gone.nbytes
+
+
+def _kind(entry: Entry) -> EventType:
+    if not entry.record.lsn_count:
+        return EventType.WATERMARK
+    return EventType.SNAPSHOT if entry.record.replaces else EventType.UPDATE
+
+
+def milliseconds(moment: datetime) -> int:
+    """Since 1970."""
+    return int(moment.timestamp() * 1000)

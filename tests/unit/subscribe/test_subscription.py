@@ -193,7 +193,7 @@ def test_policies_drop_what_they_say_and_count_it(
         subscription.pause()
         for v in range(1, 6):
             newest = bag.commit(put=[row(v)])
-        wait_until(lambda: subscription._moment == newest.data_timestamp)
+        wait_until(lambda: subscription.head == newest.first_lsn)
         subscription.resume()
         assert values(subscription, len(kept)) == kept
         assert subscription.next_commit(0.05) is None

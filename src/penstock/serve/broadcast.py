@@ -1,0 +1,140 @@
+"""One subscription for all clients of the same choice: each commit is encoded once, and all are handed the same bytes.
+
+    ring  =  the newest pieces, everything chosen of (floor, position]
+
+A client is a place in the ring, so a thousand of them cost a thousand numbers. Whoever is no longer in the ring, or not
+yet, reads the table's own log until it is (`reader.py`). Everything here runs on the event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from bisect import bisect_left
+from concurrent.futures import Executor
+from datetime import datetime
+from typing import Final
+
+from penstock.changes.commit_changes import CommitChanges
+from penstock.changes.event_json import milliseconds
+from penstock.errors import PenstockError
+from penstock.serve.choice import Choice
+from penstock.serve.piece import Piece, pieces_of
+from penstock.subscribe.subscription import Subscription
+
+LARGE_ROWS: Final = 1000
+"""A commit of more rows is encoded by a thread, so that the event loop goes on meanwhile."""
+
+
+class Broadcast:
+    """What clients of one choice are told from now on."""
+
+    def __init__(self, choice: Choice, subscription: Subscription, buffer_bytes: int, threads: Executor) -> None:
+        self.choice = choice
+        self.position = self.floor = subscription.position
+        self.readers = 0
+        self.error: PenstockError | None = None
+        self.ended = False
+        self.moment: int | None = None
+        """The newest moment that was told, in milliseconds since 1970."""
+        self.forgotten_events = 0
+        """Events that have left the ring."""
+        self._subscription, self._threads = subscription, threads
+        self._room = buffer_bytes
+        self._ring: list[Piece] = []
+        self._base = 0
+        self._bytes = 0
+        self._moved = asyncio.Event()
+        self._task = asyncio.get_running_loop().create_task(self._run(), name=f"broadcast {choice.table}")
+
+    @property
+    def base(self) -> int:
+        """The number of the oldest piece in the ring."""
+        return self._base
+
+    @property
+    def following(self) -> int:
+        """The number that the next piece will have."""
+        return self._base + len(self._ring)
+
+    def join(self, lsn: int) -> int | None:
+        """The number of the first piece for a reader at a position; None if it has to read the log first."""
+        place = bisect_left(self._ring, lsn, key=_begin)
+        if lsn < self.floor or (place and self._ring[place - 1].end > lsn):
+            return None
+        return self._base + place
+
+    def since(self, number: int) -> list[Piece]:
+        """The pieces from a number on, all of which must still be here."""
+        return self._ring[number - self._base :]
+
+    def events_before(self, number: int) -> int:
+        """How many events came before a piece that is here."""
+        return self.forgotten_events + sum(piece.events for piece in self._ring[: number - self._base])
+
+    async def moved(self) -> None:
+        """Wait until there is more, or the end."""
+        await self._moved.wait()
+
+    def heartbeat(self) -> None:
+        """Let clients, and everything between here and them, know that the connection is alive."""
+        data = self.choice.framing.heartbeat(self.position)
+        self._push([Piece(self.position, self.position, 0, data)])
+
+    def end(self) -> None:
+        """Tell nothing more; clients that wait are woken."""
+        self._subscription.cancel()
+        self._task.cancel()
+        self._end()
+
+    async def _run(self) -> None:
+        told: datetime | None = None
+        try:
+            async for item in self._subscription.items_async():
+                if isinstance(item, CommitChanges):
+                    self._push(await self._encoded(item))
+                    self.position, told = item.last_lsn, item.data_timestamp
+                    self.moment = None if told is None else milliseconds(told)
+                elif item != told:
+                    self.position = self._subscription.position
+                    self.moment = milliseconds(item)
+                    data = self.choice.framing.watermark(self.position, self.moment)
+                    self._push([Piece(self.position, self.position, 0, data)])
+        except PenstockError as error:
+            self.error = error
+        finally:
+            self._end()
+
+    async def _encoded(self, changes: CommitChanges) -> list[Piece]:
+        form, framing = self.choice.form, self.choice.framing
+        rows = changes.events if changes.refreshed is None else changes.refreshed.num_rows
+        if rows <= LARGE_ROWS:
+            return pieces_of(changes, form, framing)
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, pieces_of, changes, form, framing)
+
+    def _push(self, pieces: list[Piece]) -> None:
+        self._ring += pieces
+        self._bytes += sum(len(piece.data) for piece in pieces)
+        surplus = 0
+        # The newest stays, however large: there are clients who wait for it.
+        while self._bytes > self._room and surplus < len(self._ring) - 1:
+            gone = self._ring[surplus]
+            self._bytes -= len(gone.data)
+            self.forgotten_events += gone.events
+            self.floor = max(self.floor, gone.lost)
+            surplus += 1
+        del self._ring[:surplus]
+        self._base += surplus
+        self._wake()
+
+    def _end(self) -> None:
+        self.ended = True
+        self._wake()
+
+    def _wake(self) -> None:
+        self._moved.set()
+        self._moved = asyncio.Event()
+
+
+def _begin(piece: Piece) -> int:
+    return piece.begin

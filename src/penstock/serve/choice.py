@@ -1,0 +1,35 @@
+"""What a client asked to be told: of which table, which rows and columns, in which form and over which transport.
+
+Clients with the same choice are told the same bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.api import StreamTables
+from penstock.changes.event_json import Format
+from penstock.serve.framing import Framing
+from penstock.subscribe.start import Start
+from penstock.subscribe.subscription import Subscription
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One choice; equal choices share everything."""
+
+    table: str
+    framing: Framing
+    form: Format = "json"
+    where: str | None = None
+    columns: tuple[str, ...] | None = None
+
+    def subscribe(
+        self, tables: StreamTables, start: Start, *, progress: bool = False, durable: str | None = None
+    ) -> Subscription:
+        """Follow the table from a point on; reads the log, so not on the event loop."""
+        point: dict[str, Any] = {"start": start.kind} if start.value is None else {start.kind: start.value}
+        return tables.subscribe(
+            self.table, where=self.where, columns=self.columns, progress=progress, durable=durable, **point
+        )

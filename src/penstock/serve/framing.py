@@ -1,0 +1,28 @@
+"""How what is told to clients looks on the wire; one file per transport says it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+
+class Framing(Protocol):
+    """Bytes for a transport, made once and sent to all."""
+
+    name: str
+
+    def changes(self, lsns: Sequence[int], bodies: Sequence[bytes]) -> bytes:
+        """Events in order, each with its position."""
+        ...
+
+    def snapshot(self, lsn: int, rows: Sequence[bytes], *, first: bool, last: bool) -> bytes:
+        """A part of all rows as of a position; with the first part everything before is void."""
+        ...
+
+    def watermark(self, lsn: int, ts_ms: int | None) -> bytes:
+        """The table stands for a moment, and there is nothing before this position that was not told."""
+        ...
+
+    def heartbeat(self, lsn: int) -> bytes:
+        """Still there."""
+        ...

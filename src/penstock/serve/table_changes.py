@@ -1,0 +1,177 @@
+"""`GET /tables/{name}/changes`: the events after a position, page by page.
+
+    next_lsn    the position to ask after next: everything up to it was given, or not chosen
+    more        True if there is more after it already
+
+A page that would be empty waits for something to put into it, as long as `wait` says.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from penstock.changes.arrow_stream import batches_to_bytes
+from penstock.changes.changes_query import DEFAULT_LIMIT
+from penstock.changes.commit_changes import CommitChanges
+from penstock.changes.event_json import all_rows, refresh_event, row_events
+from penstock.serve.answer import encoded
+from penstock.serve.arrow_schema import changelog_schema
+from penstock.serve.choice import Choice
+from penstock.serve.context import Context
+from penstock.serve.operation import COLUMNS, SINCE, WHERE, Operation, Parameter
+from penstock.serve.query import CHOOSING, Query
+from penstock.serve.reader import Reader
+from penstock.subscribe.start import Start
+
+FORMATS: Final = ("json", "debezium", "arrow")
+ARROW: Final = "application/vnd.apache.arrow.stream"
+READING_SECONDS: Final = 2.0
+"""A page that takes longer to read is given as far as it has got."""
+
+OPERATIONS: Final = {
+    "/tables/{name}/changes": Operation(
+        "The events of a stream table after a position.",
+        (
+            SINCE,
+            Parameter(
+                "limit",
+                "The most events in one page.",
+                {"type": "integer", "minimum": 1, "maximum": 10_000, "default": DEFAULT_LIMIT},
+            ),
+            WHERE,
+            COLUMNS,
+            Parameter(
+                "format",
+                "Our own objects, Debezium's envelopes, or an Arrow stream (with next_lsn in Penstock-Next-Lsn).",
+                {"type": "string", "enum": list(FORMATS), "default": "json"},
+            ),
+            Parameter(
+                "wait",
+                "Seconds that an empty page waits for an event.",
+                {"type": "number", "minimum": 0, "maximum": 60, "default": 0},
+            ),
+        ),
+        schema={
+            "type": "object",
+            "required": ["ok", "table", "events", "next_lsn", "more"],
+            "properties": {
+                "ok": {"const": True},
+                "table": {"type": "string"},
+                "events": {"type": "array", "items": {"type": "object"}},
+                "next_lsn": {"type": "integer"},
+                "more": {"type": "boolean"},
+            },
+        },
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Commits, the last of them possibly cut, and the position after them."""
+
+    commits: Sequence[CommitChanges]
+    next_lsn: int
+    more: bool
+
+
+class _Silent:
+    """For who only wants to be woken: there is nothing to send."""
+
+    name = "none"
+
+    def changes(self, lsns: Sequence[int], bodies: Sequence[bytes]) -> bytes:
+        return b""
+
+    def snapshot(self, lsn: int, rows: Sequence[bytes], *, first: bool, last: bool) -> bytes:
+        return b""
+
+    def watermark(self, lsn: int, ts_ms: int | None) -> bytes:
+        return b""
+
+    def heartbeat(self, lsn: int) -> bytes:
+        return b""
+
+
+SILENT: Final = _Silent()
+
+
+def routes(context: Context) -> list[Route]:
+    """The routes."""
+    limits = context.limits
+
+    async def changes(request: Request) -> Response:
+        """Events after a position."""
+        name = context.table(request)
+        query = Query(request, ("since_lsn", "limit", *CHOOSING, "format", "wait"))
+        since = query.whole("since_lsn", 0, 0, 2**63 - 1)
+        limit = query.whole("limit", DEFAULT_LIMIT, 1, limits.page_events)
+        wait = query.seconds("wait", limits.wait_seconds)
+        form = query.one_of("format", FORMATS, "json")
+        choice = Choice(name, SILENT, where=query.text("where"), columns=query.columns())
+        loop, threads = asyncio.get_running_loop(), context.broadcasts.threads
+        page = await loop.run_in_executor(threads, _page, context, choice, since, limit)
+        if not page.commits and not page.more and wait:
+            # The end of the page is where the wait begins, so nothing that comes in between is slept through.
+            async with await Reader.open(context.broadcasts, choice, Start("lsn", page.next_lsn)) as reader:
+                came = await reader.wait(wait)
+            if came and not context.broadcasts.stopping:
+                page = await loop.run_in_executor(threads, _page, context, choice, page.next_lsn, limit)
+        return await loop.run_in_executor(None, _answer, context, name, choice, page, form)
+
+    return [Route("/tables/{name}/changes", changes)]
+
+
+def _page(context: Context, choice: Choice, since: int, limit: int) -> Page:
+    began, commits, left, at = time.monotonic(), list[CommitChanges](), limit, since
+    with choice.subscribe(context.tables, Start("lsn", since)) as subscription:
+        head = subscription.metrics().lag + since
+        while left and (commit := subscription.next_commit(0)) is not None:
+            if commits and commit.schema != commits[0].schema:
+                return Page(commits, at, True)
+            given = commit.first(left)
+            commits.append(given)
+            left -= given.events
+            at = given.last_lsn
+            if time.monotonic() - began > READING_SECONDS:
+                break
+        else:
+            at = at if not left else subscription.position
+    return Page(commits, at, at < head)
+
+
+def _answer(context: Context, name: str, choice: Choice, page: Page, form: str) -> Response:
+    if form == "arrow":
+        tables = [commit.arrow() for commit in page.commits]
+        if not tables:
+            tables = [changelog_schema(context.tables.changelog(name), choice.columns).empty_table()]
+        batches = [batch for table in tables for batch in (table.to_batches() or [_nothing(table)])]
+        headers = {
+            "Cache-Control": "no-store",
+            "Penstock-Next-Lsn": str(page.next_lsn),
+            "Penstock-More": "true" if page.more else "false",
+        }
+        return Response(batches_to_bytes(batches), 200, headers, ARROW)
+    events: list[bytes] = []
+    for commit in page.commits:
+        if commit.refreshed is None:
+            events += row_events(commit, "json" if form == "json" else "debezium")[1]
+        else:
+            events += [refresh_event(commit)] if form == "json" else all_rows(commit, "debezium")
+    more = b"true" if page.more else b"false"
+    body = b'{"ok":true,"table":%b,"events":[%b],"next_lsn":%d,"more":%b}'
+    return encoded(body % (json.dumps(name).encode(), b",".join(events), page.next_lsn, more))
+
+
+def _nothing(table: pa.Table) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pylist([], table.schema)

@@ -1,0 +1,196 @@
+"""`/tables/{name}/ws`: a stream table's changes over a WebSocket; every message is a JSON object with a `type`.
+
+    to the client      subscribed {table, lsn} · data {lsn, events} · snapshot {lsn, first, last, rows}
+                       watermark {lsn, ts_ms} · heartbeat {lsn} · dropped {events, total} · paused, resumed {lsn}
+                       acknowledged {lsn} · error {error} · closed {lsn, reason}
+    from the client    pause · resume · ack {lsn} · close
+
+While it is paused a client is sent nothing; afterwards it goes on where it was, reading from the log what it missed.
+With `durable=NAME` a client that comes again begins after the position that it acknowledged last. What a client says
+and nobody understands is answered by an error, and the stream goes on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, Final
+
+from starlette.routing import WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from penstock.changes.event_json import FORMS
+from penstock.errors import InternalError, InvalidValue, PenstockError, ServerStopping
+from penstock.serve.answer import refusal, told
+from penstock.serve.choice import Choice
+from penstock.serve.context import Context
+from penstock.serve.operation import COLUMNS, FORMAT, POLICY, START, TOKEN, WHERE, Operation, Parameter
+from penstock.serve.query import CHOOSING, STARTING, Query
+from penstock.serve.reader import SLOW_POLICIES, Reader
+
+GOING_AWAY: Final = 1001
+FAILED: Final = 1011
+SAID: Final = ("pause", "resume", "ack", "close")
+OPERATIONS: Final = {
+    "/tables/{name}/ws": Operation(
+        "The changes of a stream table over a WebSocket; the answer to a GET with an Upgrade header.",
+        (
+            *START,
+            WHERE,
+            COLUMNS,
+            FORMAT,
+            POLICY,
+            TOKEN,
+            Parameter("durable", "A name under which acknowledged positions are kept."),
+        ),
+    )
+}
+
+
+class Messages:
+    """JSON objects as text messages."""
+
+    name = "messages"
+
+    def changes(self, lsns: Sequence[int], bodies: Sequence[bytes]) -> bytes:
+        """Events together."""
+        return b'{"type":"data","lsn":%d,"events":[%b]}' % (lsns[-1], b",".join(bodies))
+
+    def snapshot(self, lsn: int, rows: Sequence[bytes], *, first: bool, last: bool) -> bytes:
+        """One part."""
+        return message("snapshot", lsn=lsn, first=first, last=last)[:-1] + b',"rows":[%b]}' % b",".join(rows)
+
+    def watermark(self, lsn: int, ts_ms: int | None) -> bytes:
+        """A moment."""
+        return message("watermark", lsn=lsn, ts_ms=ts_ms)
+
+    def heartbeat(self, lsn: int) -> bytes:
+        """Still there."""
+        return message("heartbeat", lsn=lsn)
+
+
+MESSAGES: Final = Messages()
+
+
+def message(kind: str, **facts: Any) -> bytes:
+    """One message."""
+    return json.dumps({"type": kind, **facts}, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def routes(context: Context) -> list[WebSocketRoute]:
+    """The routes."""
+
+    async def stream(socket: WebSocket) -> None:
+        """Changes over a WebSocket."""
+        try:
+            reader = await _opened(context, socket)
+        except PenstockError as error:
+            await socket.send_denial_response(refusal(error))
+            return
+        async with reader:
+            await socket.accept()
+            await _Conversation(socket, reader).run()
+
+    return [WebSocketRoute("/tables/{name}/ws", stream)]
+
+
+async def _opened(context: Context, socket: WebSocket) -> Reader:
+    name = context.table(socket, in_address=True)
+    query = Query(socket, (*STARTING, *CHOOSING, "format", "policy", "durable"))
+    choice = Choice(name, MESSAGES, query.one_of("format", FORMS, "json"), query.text("where"), query.columns())
+    policy = query.one_of("policy", SLOW_POLICIES, "block")
+    durable = query.text("durable")
+    if durable is not None and not context.access.is_open:
+        # One client's names are not another's.
+        durable = f"{context.access.of(socket, in_address=True).name}:{durable}"
+    return await Reader.open(context.broadcasts, choice, query.start(), policy, durable)
+
+
+class _Conversation:
+    """Both directions of one connection."""
+
+    def __init__(self, socket: WebSocket, reader: Reader) -> None:
+        self._socket, self._reader = socket, reader
+        self._going = asyncio.Event()
+        self._going.set()
+        self._turn = asyncio.Lock()
+
+    async def run(self) -> None:
+        """Until one side ends it."""
+        with suppress(WebSocketDisconnect):
+            await self._say(message("subscribed", table=self._reader.table, lsn=self._reader.position))
+            telling, listening = asyncio.create_task(self._tell()), asyncio.create_task(self._listen())
+            try:
+                done, _ = await asyncio.wait({telling, listening}, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for task in (telling, listening):
+                    task.cancel()
+                await asyncio.gather(telling, listening, return_exceptions=True)
+            await self._part(next(iter(done)))
+
+    async def _part(self, ended: asyncio.Task[None]) -> None:
+        error = ended.exception()
+        if isinstance(error, WebSocketDisconnect):
+            return
+        if error is None or isinstance(error, ServerStopping):
+            why = "the server stops" if error is not None else "the client asked for it"
+            await self._say(message("closed", lsn=self._reader.sent, reason=why))
+            await self._socket.close(1000 if error is None else GOING_AWAY)
+            return
+        shown = error if isinstance(error, PenstockError) else InternalError(why=type(error).__name__)
+        await self._say(message("error", error=told(shown), lsn=self._reader.sent))
+        await self._socket.close(FAILED)
+
+    async def _tell(self) -> None:
+        dropped = 0
+        async for pieces in self._reader.pieces():
+            if self._reader.dropped > dropped:
+                await self._say(message("dropped", events=self._reader.dropped - dropped, total=self._reader.dropped))
+                dropped = self._reader.dropped
+            for piece in pieces:
+                await self._going.wait()
+                await self._say(piece.data)
+                self._reader.note(piece)
+
+    async def _listen(self) -> None:
+        while True:
+            heard = await self._socket.receive()
+            if heard["type"] == "websocket.disconnect":
+                raise WebSocketDisconnect(heard.get("code") or 1000)
+            try:
+                if not await self._obey(heard.get("text") or (heard.get("bytes") or b"").decode(errors="replace")):
+                    return
+            except PenstockError as error:
+                await self._say(message("error", error=told(error)))
+
+    async def _obey(self, text: str) -> bool:
+        """Do what the client said; False if it said that this is the end."""
+        try:
+            said = json.loads(text)
+            kind = said.get("type")
+        except (ValueError, AttributeError, RecursionError):
+            raise InvalidValue(what="message", value=text[:100], allowed='a JSON object with a "type"') from None
+        match kind:
+            case "pause":
+                self._going.clear()
+                await self._say(message("paused", lsn=self._reader.sent))
+            case "resume":
+                await self._say(message("resumed", lsn=self._reader.sent))
+                self._going.set()
+            case "ack":
+                lsn = said.get("lsn")
+                if type(lsn) is not int:
+                    raise InvalidValue(what="lsn", value=lsn, allowed="the position up to which all was taken over")
+                await self._reader.acknowledge(lsn)
+                await self._say(message("acknowledged", lsn=lsn))
+            case "close":
+                return False
+            case _:
+                raise InvalidValue(what="type", value=kind, allowed=", ".join(SAID))
+        return True
+
+    async def _say(self, data: bytes) -> None:
+        async with self._turn:
+            await self._socket.send_text(data.decode())

@@ -1,0 +1,224 @@
+"""Readers of a broadcast, whatever comes when: each event once and in order, or counted as left out.
+
+The ring is so small, and pieces are so short, that readers fall out of it and come back all the time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from collections.abc import AsyncIterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from penstock.serve import piece as pieces_module
+from penstock.serve.broadcasts import Broadcasts
+from penstock.serve.choice import Choice
+from penstock.serve.limits import Limits
+from penstock.serve.piece import Piece, pieces_of
+from penstock.serve.reader import Reader, SlowPolicy
+from penstock.subscribe.start import Start
+from penstock.testing.published import Published, PublishedTable
+
+PATIENCE = 20.0
+
+
+class Told:
+    """Pieces that say what is in them."""
+
+    name = "told"
+
+    def changes(self, lsns: Sequence[int], bodies: Sequence[bytes]) -> bytes:
+        assert len(lsns) == len(bodies)
+        return json.dumps({"lsns": list(lsns)}).encode()
+
+    def snapshot(self, lsn: int, rows: Sequence[bytes], *, first: bool, last: bool) -> bytes:
+        return json.dumps({"snapshot": lsn, "rows": len(rows), "first": first, "last": last}).encode()
+
+    def watermark(self, lsn: int, ts_ms: int | None) -> bytes:
+        return b"{}"
+
+    def heartbeat(self, lsn: int) -> bytes:
+        return b"{}"
+
+
+TOLD = Told()
+
+
+class Client:
+    """What one reader was given, checked as it comes."""
+
+    def __init__(self, reader: Reader, since: int, everything: bool, refreshed: dict[int, int]) -> None:
+        self.reader, self._at, self._everything, self._refreshed = reader, since, everything, refreshed
+        self.events = 0
+        self._parts = 0
+        self._stream: AsyncIterator[list[Piece]] = reader.pieces()
+
+    async def take(self) -> None:
+        """One more bite."""
+        async with asyncio.timeout(PATIENCE):
+            for piece in await anext(self._stream):
+                self._check(json.loads(piece.data))
+                self.reader.note(piece)
+
+    def _check(self, said: dict[str, object]) -> None:
+        if "lsns" in said:
+            lsns = said["lsns"]
+            assert isinstance(lsns, list)
+            assert lsns == sorted(set(lsns))
+            assert lsns[0] > self._at
+            if self._everything:
+                assert lsns == list(range(self._at + 1, self._at + 1 + len(lsns)))
+            self._at, self.events = lsns[-1], self.events + len(lsns)
+        elif "snapshot" in said:
+            lsn, rows = said["snapshot"], said["rows"]
+            assert isinstance(lsn, int)
+            assert isinstance(rows, int)
+            assert said["first"] or self._parts, "a snapshot without its first part"
+            self._parts = rows if said["first"] else self._parts + rows
+            if said["last"]:
+                assert self._parts == self._refreshed[lsn]
+                self._parts = 0
+                assert lsn > self._at
+                assert not self._everything or lsn == self._at + 1
+                self._at, self.events = lsn, self.events + 1
+
+    @property
+    def at(self) -> int:
+        return self._at
+
+
+def change(table: PublishedTable, chance: random.Random, refreshed: dict[int, int]) -> None:
+    """One commit of some kind; of a refresh, how many rows it had."""
+    anew = chance.random() < 0.25
+    most = 60 if anew else 12
+    rows = [{"k": key, "v": chance.randrange(1000)} for key in chance.sample(range(60), chance.randint(1, most))]
+    if anew:
+        refreshed[table.commit(put=rows, anew=True).first_lsn] = len(rows)
+    else:
+        gone = [row for row in table.rows if chance.random() < 0.1 and row["k"] not in {each["k"] for each in rows}]
+        table.commit(put=rows, drop=gone)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_every_reader_gets_every_event_once_or_counts_it(
+    tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pieces_module, "PIECE_BYTES", 250)
+    chance = random.Random(seed)
+    with Published.open(tmp_path) as world:
+        table = world.keyed("t", {"k": "long", "v": "long"}, key=("k",))
+        refreshed: dict[int, int] = {}
+        table.commit(put=[{"k": 1, "v": 1}])
+        for _ in range(3):
+            change(table, chance, refreshed)
+
+        async def play() -> None:
+            broadcasts = Broadcasts(world.tables, Limits(buffer_bytes=300))
+            choice = Choice("default.t", TOLD)
+            clients: list[Client] = []
+            begun: list[int] = []
+
+            async def join() -> None:
+                newest = world.tables.changelog("t").newest().last_lsn
+                since = chance.randint(0, newest)
+                policy: SlowPolicy = chance.choice(["block", "block", "drop_oldest"])
+                reader = await Reader.open(broadcasts, choice, Start("lsn", since), policy)
+                clients.append(Client(reader, since, policy == "block", refreshed))
+                begun.append(since)
+
+            for _ in range(3):
+                await join()
+            for _ in range(60):
+                step = chance.random()
+                if step < 0.35:
+                    await asyncio.to_thread(change, table, chance, refreshed)
+                    await asyncio.sleep(chance.choice([0, 0.03]))
+                elif step < 0.45:
+                    await join()
+                else:
+                    client = chance.choice(clients)
+                    if client.at < world.tables.changelog("t").newest().last_lsn and client.reader.policy == "block":
+                        await client.take()
+            await asyncio.to_thread(table.commit, put=[{"k": 99, "v": 1}])
+            last = world.tables.changelog("t").newest().last_lsn
+            for client, since in zip(clients, begun, strict=True):
+                while client.at < last:
+                    await client.take()
+                assert client.events + client.reader.dropped == last - since
+                if client.reader.policy == "block":
+                    assert client.reader.dropped == 0
+                assert client.reader.sent == client.at == last
+                await client.reader.__aexit__(None, None, None)
+            broadcasts.stop()
+
+        asyncio.run(play())
+
+
+def test_what_was_read_from_the_log_is_not_given_again_by_the_ring(tmp_path: Path) -> None:
+    with Published.open(tmp_path) as world:
+        table = world.keyed("t", {"k": "long"}, key=("k",))
+        table.commit(put=[{"k": 0}])
+
+        async def play() -> None:
+            broadcasts = Broadcasts(world.tables, Limits())
+            async with await Reader.open(broadcasts, Choice("default.t", TOLD), Start("now")) as reader:
+                # The log may be read further than the broadcast has got.
+                reader.position = 3
+                for number in range(1, 5):
+                    await asyncio.to_thread(table.commit, put=[{"k": number}])
+                seen: list[int] = []
+                async with asyncio.timeout(PATIENCE):
+                    async for pieces in reader.pieces():
+                        seen += [lsn for piece in pieces for lsn in json.loads(piece.data).get("lsns", [])]
+                        if seen and seen[-1] == 5:
+                            break
+                assert seen == [4, 5]
+            broadcasts.stop()
+
+        asyncio.run(play())
+
+
+def test_pieces_cover_a_commit_without_a_hole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pieces_module, "PIECE_BYTES", 300)
+    with Published.open(tmp_path) as world:
+        table = world.keyed("t", {"k": "long", "v": "long"}, key=("k",))
+        table.commit(put=[{"k": key, "v": 1} for key in range(40)])
+        subscription = world.tables.subscribe("t", lsn=0, where="k < 30")
+        commit = subscription.next_commit(0)
+        assert commit is not None
+        pieces = pieces_of(commit, "json", TOLD)
+        assert len(pieces) > 5
+        assert pieces[0].begin == 0
+        # What was not chosen at the end belongs to the last piece.
+        assert pieces[-1].end == 40
+        assert all(left.end == right.begin for left, right in pairwise(pieces))
+        assert sum(piece.events for piece in pieces) == 30
+
+
+def test_all_rows_count_once_they_are_complete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pieces_module, "PIECE_BYTES", 100)
+    with Published.open(tmp_path) as world:
+        table = world.keyed("t", {"k": "long"}, key=("k",))
+        table.commit(put=[{"k": key} for key in range(40)])
+        commit = world.tables.subscribe("t", start="snapshot").next_commit(0)
+        assert commit is not None
+        pieces = pieces_of(commit, "json", TOLD)
+        assert [piece.events for piece in pieces] == [0] * (len(pieces) - 1) + [1]
+        assert [piece.whole for piece in pieces] == [False] * (len(pieces) - 1) + [True]
+        assert (pieces[0].end, pieces[-1].end) == (39, 40)
+        # A reader without the first part cannot use the others.
+        assert pieces[0].lost == 40
+
+
+def test_no_rows_are_a_snapshot_too(tmp_path: Path) -> None:
+    with Published.open(tmp_path) as world:
+        table = world.keyed("t", {"k": "long"}, key=("k",))
+        table.commit(put=[{"k": 1}])
+        table.commit(drop=[{"k": 1}])
+        commit = world.tables.subscribe("t", start="snapshot").next_commit(0)
+        assert commit is not None
+        assert [(piece.events, json.loads(piece.data)["rows"]) for piece in pieces_of(commit, "json", TOLD)] == [(1, 0)]
