@@ -236,11 +236,7 @@ class Changelog:
     def _kept(self) -> Iterator[Entry]:
         """Commits whose files are all there, and whose table before them can be read, oldest first."""
         found = [entry for entry in self.newest_first() if entry.record.lsn_count]
-        for entry in reversed(found):
-            commit = self._log.commit(entry.version)
-            files = [*commit.cdc, *(added.file for added in commit.adds)]
-            if all((path := local_path(file.path)) is None or _exists(path) for file in files) and self._follows(entry):
-                yield entry
+        yield from (entry for entry in reversed(found) if self.keeps(entry.version) and self._follows(entry))
 
     def _follows(self, entry: Entry) -> bool:
         """True if the log still knows what the commit changed."""
