@@ -32,15 +32,15 @@ def test_the_same_sums_at_every_run(ps: StreamTables) -> None:
         ps.spark.sql(f"INSERT INTO t VALUES {rows}")
     for name, query in QUERIES.items():
         ps.create_stream_table(name, query, refresh_mode="INCREMENTAL")
-    for changes in (
-        ("INSERT INTO t VALUES (200, 0, 0.7D), (201, NULL, NULL)", "DELETE FROM t WHERE x > 1e15"),
-        ("UPDATE t SET k = 1 - k WHERE id < 3", "DELETE FROM t WHERE k = 0"),
+    for change in (
+        "INSERT INTO t VALUES (200, 0, 0.7D), (201, NULL, NULL)",
+        "DELETE FROM t WHERE x > 1e15",
+        "UPDATE t SET k = 1 - k WHERE id < 3",
     ):
-        for change in changes:
-            ps.spark.sql(change)
-        for name in QUERIES:
-            assert str(ps.refresh(name).action) == "INCREMENTAL", (name, changes)
-            assert ps.audit(name).exact, (name, changes)
+        ps.spark.sql(change)
+    for name in QUERIES:
+        assert str(ps.refresh(name).action) == "INCREMENTAL", name
+        assert ps.audit(name).exact, name
 
 
 def test_a_sorted_list_may_be_read_by_another_operator(ps: StreamTables) -> None:

@@ -55,6 +55,7 @@ def check(ps: StreamTables, action: str, reason: str | None = None) -> None:
             ["INSERT INTO src VALUES (5, 10, 'e')", "DELETE FROM src WHERE id = 1", "OPTIMIZE src"],
             "INCREMENTAL",
             id="optimize after changes",
+            marks=pytest.mark.slow,
         ),
         pytest.param("", ["DELETE FROM src"], "INCREMENTAL", id="delete all"),
         pytest.param(
@@ -75,7 +76,13 @@ def check(ps: StreamTables, action: str, reason: str | None = None) -> None:
             "INCREMENTAL",
             id="restore to where it was",
         ),
-        pytest.param("", ["RESTORE src TO VERSION AS OF 0"], "INCREMENTAL", id="restore to before the frontier"),
+        pytest.param(
+            "",
+            ["RESTORE src TO VERSION AS OF 0"],
+            "INCREMENTAL",
+            id="restore to before the frontier",
+            marks=pytest.mark.slow,
+        ),
         pytest.param(
             "",
             [
@@ -113,12 +120,14 @@ def check(ps: StreamTables, action: str, reason: str | None = None) -> None:
             ["DELETE FROM src WHERE extra IS NULL", "INSERT INTO src VALUES (5, 20, 'a/b=c d%')", "OPTIMIZE src"],
             "INCREMENTAL",
             id="partitioned by another column",
+            marks=pytest.mark.slow,
         ),
         pytest.param(
             "CLUSTER BY (id)",
             ["INSERT INTO src VALUES (5, 20, 'e')", "OPTIMIZE src", "DELETE FROM src WHERE id < 3"],
             "INCREMENTAL",
             id="clustered",
+            marks=pytest.mark.slow,
         ),
         pytest.param(
             "",
@@ -126,12 +135,19 @@ def check(ps: StreamTables, action: str, reason: str | None = None) -> None:
             "INCREMENTAL",
             id="column added",
         ),
-        pytest.param("", ["ALTER TABLE src ADD COLUMNS (more DOUBLE)"], "NO_DATA", id="column added, no rows"),
+        pytest.param(
+            "",
+            ["ALTER TABLE src ADD COLUMNS (more DOUBLE)"],
+            "NO_DATA",
+            id="column added, no rows",
+            marks=pytest.mark.slow,
+        ),
         pytest.param(
             MAPPED,
             ["ALTER TABLE src RENAME COLUMN extra TO other", "INSERT INTO src VALUES (5, 20, 'e')"],
             "INCREMENTAL",
             id="unused column renamed",
+            marks=pytest.mark.slow,
         ),
         pytest.param(
             MAPPED,
@@ -175,12 +191,14 @@ def test_a_change_that_an_interval_can_express(ps: StreamTables, kind: str, chan
             ["CREATE OR REPLACE TABLE src AS SELECT CAST(id AS BIGINT) AS id, 'text' AS v FROM range(3)"],
             "replaced",
             id="replaced, other types",
+            marks=pytest.mark.slow,
         ),
         pytest.param(
             "",
             ["DROP TABLE src", "CREATE TABLE src (id INT, v INT, extra STRING)", SEED, SEED],
             "dropped and created again",
             id="dropped and created again",
+            marks=pytest.mark.slow,
         ),
         pytest.param(
             "TBLPROPERTIES ('delta.enableTypeWidening' = 'true')",
@@ -244,6 +262,7 @@ def test_a_change_that_needs_a_rebuild(ps: StreamTables, kind: str, changes: lis
             ["CREATE OR REPLACE TABLE src (id INT, v INT)", "INSERT INTO src VALUES (5, 5)"],
             "REINITIALIZE",
             id="replaced without a used column",
+            marks=pytest.mark.slow,
         ),
         pytest.param(
             "",

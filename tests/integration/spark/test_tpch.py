@@ -20,14 +20,6 @@ if TYPE_CHECKING:
 SCALE = 0.001
 
 
-FEW = ("q03", "q22")
-"""A limit over an aggregate of joins, NOT EXISTS beside a scalar subquery."""
-
-
-def test_a_few_queries_are_maintained_and_exact(ps: StreamTables, tmp_path: Path) -> None:
-    _follow(ps, tmp_path, [query for query in queries(SCALE) if query.name in FEW])
-
-
 @pytest.mark.slow
 def test_every_query_is_maintained_and_exact(ps: StreamTables, tmp_path: Path) -> None:
     _follow(ps, tmp_path, list(queries(SCALE)))
