@@ -10,7 +10,6 @@ Events stand in the order of their positions, also where choosing rows has made 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
 from itertools import pairwise
 from typing import Final, Literal
 
@@ -54,12 +53,7 @@ def refresh_event(changes: CommitChanges) -> bytes:
 
 def stamp(changes: CommitChanges) -> int:
     """The moment that the rows stand for, or else that of the commit, in milliseconds since 1970."""
-    return milliseconds(changes.data_timestamp or changes.committed_at)
-
-
-def milliseconds(moment: datetime) -> int:
-    """Since 1970."""
-    return int(moment.timestamp() * 1000)
+    return int((changes.data_timestamp or changes.committed_at).timestamp() * 1000)
 
 
 def _objects(

@@ -9,20 +9,22 @@ yet, reads the table's own log until it is (`reader.py`). Everything here runs o
 from __future__ import annotations
 
 import asyncio
+import logging
 from bisect import bisect_left
 from concurrent.futures import Executor
-from datetime import datetime
 from typing import Final
 
 from penstock.changes.commit_changes import CommitChanges
-from penstock.changes.event_json import milliseconds
-from penstock.errors import PenstockError
+from penstock.changes.event_json import stamp
+from penstock.errors import InternalError, PenstockError
 from penstock.serve.choice import Choice
 from penstock.serve.piece import Piece, pieces_of
 from penstock.subscribe.subscription import Subscription
 
 LARGE_ROWS: Final = 1000
 """A commit of more rows is encoded by a thread, so that the event loop goes on meanwhile."""
+
+_log = logging.getLogger("penstock.serve")
 
 
 class Broadcast:
@@ -87,20 +89,22 @@ class Broadcast:
         self._end()
 
     async def _run(self) -> None:
-        told: datetime | None = None
+        told: int | None = None
         try:
             async for item in self._subscription.items_async():
                 if isinstance(item, CommitChanges):
                     self._push(await self._encoded(item))
-                    self.position, told = item.last_lsn, item.data_timestamp
-                    self.moment = None if told is None else milliseconds(told)
+                    self.position = item.last_lsn
+                    self.moment = told = stamp(item)
                 elif item != told:
-                    self.position = self._subscription.position
-                    self.moment = milliseconds(item)
+                    self.position, self.moment = self._subscription.position, item
                     data = self.choice.framing.watermark(self.position, self.moment)
                     self._push([Piece(self.position, self.position, 0, data)])
         except PenstockError as error:
             self.error = error
+        except Exception as error:
+            _log.exception("the changes of %s are no longer told", self.choice.table)
+            self.error = InternalError(why=f"{type(error).__name__}: {error}")
         finally:
             self._end()
 
