@@ -8,6 +8,8 @@ All rows anew have `_op` r and op r, and all of them stand at one position.
 
 from __future__ import annotations
 
+from operator import itemgetter
+
 from penstock.changes.cdc_envelope import CdcSource
 from penstock.changes.commit_changes import CommitChanges
 from penstock.changes.envelope_batch import envelopes
@@ -28,9 +30,11 @@ def envelope_lines(changes: CommitChanges) -> list[bytes]:
     table = TableName.parse(changes.table)
     source = CdcSource(SOURCE, table.schema, table.table)
     stamp = int((changes.data_timestamp or changes.committed_at).timestamp() * 1000)
-    lines: list[bytes] = []
+    lines: list[tuple[int, bytes]] = []
     for kind, was, now, lsns in changes.runs():
         fresh = kind == "refresh"
         places = [changes.last_lsn] * now.num_rows if fresh and now is not None else lsns.tolist()
-        lines += envelopes(source, stamp, before=was, after=now, snapshot=fresh, sequences=places)
-    return lines
+        told = envelopes(source, stamp, before=was, after=now, snapshot=fresh, sequences=places)
+        lines += zip(places, told, strict=True)
+    # An update that is seen as a row that goes or comes keeps its place among the updates.
+    return [line for _, line in sorted(lines, key=itemgetter(0))]

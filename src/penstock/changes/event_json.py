@@ -10,6 +10,7 @@ Events stand in the order of their positions, also where choosing rows has made 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 from itertools import pairwise
 from typing import Final, Literal
 
@@ -33,7 +34,7 @@ def row_events(changes: CommitChanges, form: Format) -> tuple[list[int], list[by
         if form == "json":
             bodies += _objects(kind, changes, numbers, was, now)
     if form == "debezium":
-        bodies = envelope_lines(changes)
+        return sorted(lsns), envelope_lines(changes)
     if any(left > right for left, right in pairwise(lsns)):
         order = sorted(range(len(lsns)), key=lsns.__getitem__)
         lsns, bodies = [lsns[place] for place in order], [bodies[place] for place in order]
@@ -53,7 +54,12 @@ def refresh_event(changes: CommitChanges) -> bytes:
 
 def stamp(changes: CommitChanges) -> int:
     """The moment that the rows stand for, or else that of the commit, in milliseconds since 1970."""
-    return int((changes.data_timestamp or changes.committed_at).timestamp() * 1000)
+    return milliseconds(changes.data_timestamp or changes.committed_at)
+
+
+def milliseconds(moment: datetime) -> int:
+    """Since 1970."""
+    return int(moment.timestamp() * 1000)
 
 
 def _objects(

@@ -15,7 +15,7 @@ from concurrent.futures import Executor
 from typing import Final
 
 from penstock.changes.commit_changes import CommitChanges
-from penstock.changes.event_json import stamp
+from penstock.changes.event_json import milliseconds
 from penstock.errors import InternalError, PenstockError
 from penstock.serve.choice import Choice
 from penstock.serve.piece import Piece, pieces_of
@@ -94,11 +94,12 @@ class Broadcast:
             async for item in self._subscription.items_async():
                 if isinstance(item, CommitChanges):
                     self._push(await self._encoded(item))
-                    self.position = item.last_lsn
-                    self.moment = told = stamp(item)
+                    told = None if item.data_timestamp is None else milliseconds(item.data_timestamp)
+                    self.position, self.moment = item.last_lsn, told
                 elif item != told:
-                    self.position, self.moment = self._subscription.position, item
-                    data = self.choice.framing.watermark(self.position, self.moment)
+                    self.position = self._subscription.position
+                    self.moment = item
+                    data = self.choice.framing.watermark(self.position, item)
                     self._push([Piece(self.position, self.position, 0, data)])
         except PenstockError as error:
             self.error = error

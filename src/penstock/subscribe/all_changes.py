@@ -25,6 +25,7 @@ from penstock.changes.cdc_buffer import CdcBuffer
 from penstock.changes.cdc_stats import CdcStats
 from penstock.changes.change_operation import ChangeOperation
 from penstock.changes.commit_changes import CommitChanges
+from penstock.changes.event_json import milliseconds
 from penstock.changes.polled import Polled
 from penstock.changes.ring_batches import ring_batches
 from penstock.changes.row_event import ChangeEvent
@@ -34,7 +35,6 @@ from penstock.engine.workspace import Logs
 from penstock.errors import NotRetained, PenstockError, Retry, SourceMissing
 from penstock.subscribe.feed import LOOK_SECONDS
 from penstock.subscribe.journal import catch_up, prune
-from penstock.subscribe.table_feed import milliseconds
 
 TABLES_SECONDS: Final = 1.0
 """Between two questions to the catalog which stream tables there are; also until an unreadable one is tried again."""

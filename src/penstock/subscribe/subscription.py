@@ -26,13 +26,13 @@ import pyarrow as pa
 
 from penstock.changes.change_event import ChangeEvent
 from penstock.changes.commit_changes import CommitChanges
+from penstock.changes.event_json import milliseconds
 from penstock.changes.notification_ref import NotificationRef
 from penstock.engine.changelog import Changelog, Entry
 from penstock.errors import InvalidValue, PenstockError, SubscriptionEnded
 from penstock.subscribe.backpressure import Policy, Waiting
 from penstock.subscribe.feed import Feed
 from penstock.subscribe.start import Point
-from penstock.subscribe.table_feed import milliseconds
 
 Delivery = Literal["every", "net"]
 Choose = Callable[[CommitChanges], CommitChanges]

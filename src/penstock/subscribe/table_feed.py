@@ -10,9 +10,9 @@ import threading
 from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from datetime import datetime
 
 from penstock.changes.commit_changes import CommitChanges
+from penstock.changes.event_json import milliseconds
 from penstock.changes.event_type import EventType
 from penstock.changes.notification_ref import NotificationRef
 from penstock.engine.changelog import Changelog, Entry
@@ -145,8 +145,3 @@ def _kind(entry: Entry) -> EventType:
     if not entry.record.lsn_count:
         return EventType.WATERMARK
     return EventType.SNAPSHOT if entry.record.replaces else EventType.UPDATE
-
-
-def milliseconds(moment: datetime) -> int:
-    """Since 1970."""
-    return int(moment.timestamp() * 1000)

@@ -36,6 +36,7 @@ def test_an_empty_place_gets_every_table_and_view(place: Place) -> None:
         "journal",
         "leases",
         "known_tables",
+        "subscriptions",
         "alerts",
     }
     assert named(place, "view") == {
