@@ -24,7 +24,7 @@ def world(tmp_path: Path) -> Iterator[Published]:
 def table(world: Published) -> PublishedTable:
     made = world.keyed("t", {"k": "long", "v": "long"}, key=("k",))
     made.commit(put=[row(1, 9), row(2, 9), row(3, 1), row(4, 9)])
-    made.commit(put=[row(1, 1), row(2, 10), row(3, 9), row(5, 9)], drop=[row(4, 9)])
+    made.commit(put=[row(1, 10), row(2, 1), row(3, 9), row(5, 9)], drop=[row(4, 9)])
     return made
 
 
@@ -45,8 +45,8 @@ def test_every_kind_has_its_rows(world: Published) -> None:
     events = [json.loads(body) for body in bodies]
     assert [(event["lsn"], event["op"], event.get("before"), event.get("after")) for event in events] == [
         (5, "delete", row(4, 9), None),
-        (6, "update", row(1, 9), row(1, 1)),
-        (7, "update", row(2, 9), row(2, 10)),
+        (6, "update", row(1, 9), row(1, 10)),
+        (7, "update", row(2, 9), row(2, 1)),
         (8, "update", row(3, 1), row(3, 9)),
         (9, "insert", None, row(5, 9)),
     ]
@@ -63,7 +63,7 @@ def test_chosen_events_stand_in_the_order_of_their_positions(world: Published, f
         (event["lsn"], event["op"]) if form == "json" else (event["source"]["sequence"], event["op"])
         for event in events
     ]
-    kinds = ["delete", "delete", "update", "insert", "insert"] if form == "json" else ["d", "d", "u", "c", "c"]
+    kinds = ["delete", "update", "delete", "insert", "insert"] if form == "json" else ["d", "u", "d", "c", "c"]
     assert told == list(zip([5, 6, 7, 8, 9], kinds, strict=True))
     assert lsns == [5, 6, 7, 8, 9]
 
