@@ -34,7 +34,7 @@ def row_events(changes: CommitChanges, form: Format) -> tuple[list[int], list[by
         if form == "json":
             bodies += _objects(kind, changes, numbers, was, now)
     if form == "debezium":
-        bodies = envelope_lines(changes)
+        return sorted(lsns), envelope_lines(changes)
     if any(left > right for left, right in pairwise(lsns)):
         order = sorted(range(len(lsns)), key=lsns.__getitem__)
         lsns, bodies = [lsns[place] for place in order], [bodies[place] for place in order]

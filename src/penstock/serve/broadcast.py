@@ -9,19 +9,22 @@ yet, reads the table's own log until it is (`reader.py`). Everything here runs o
 from __future__ import annotations
 
 import asyncio
+import logging
 from bisect import bisect_left
 from concurrent.futures import Executor
 from typing import Final
 
 from penstock.changes.commit_changes import CommitChanges
 from penstock.changes.event_json import milliseconds
-from penstock.errors import PenstockError
+from penstock.errors import InternalError, PenstockError
 from penstock.serve.choice import Choice
 from penstock.serve.piece import Piece, pieces_of
 from penstock.subscribe.subscription import Subscription
 
 LARGE_ROWS: Final = 1000
 """A commit of more rows is encoded by a thread, so that the event loop goes on meanwhile."""
+
+_log = logging.getLogger("penstock.serve")
 
 
 class Broadcast:
@@ -100,6 +103,9 @@ class Broadcast:
                     self._push([Piece(self.position, self.position, 0, data)])
         except PenstockError as error:
             self.error = error
+        except Exception as error:
+            _log.exception("the changes of %s are no longer told", self.choice.table)
+            self.error = InternalError(why=f"{type(error).__name__}: {error}")
         finally:
             self._end()
 
