@@ -55,6 +55,11 @@ class Changelog:
         self.name = name
         self._log = log
 
+    @property
+    def root(self) -> str:
+        """Where the table lies."""
+        return self._log.root
+
     def latest_version(self) -> int:
         """The newest version of the table, whoever made it."""
         return self._log.latest_version()

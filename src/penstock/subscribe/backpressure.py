@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -94,6 +95,10 @@ class Waiting:
     def take(self) -> NotificationRef:
         """The commit that waits longest."""
         return self._news.popleft()
+
+    def put_back(self, news: Sequence[NotificationRef]) -> None:
+        """What was taken could not be given: it waits again, before all others."""
+        self._news.extendleft(reversed(news))
 
     def take_all(self) -> list[NotificationRef]:
         """All that wait."""

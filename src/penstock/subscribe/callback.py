@@ -11,7 +11,6 @@ import threading
 from collections.abc import Callable
 
 from penstock.changes.change_event import ChangeEvent
-from penstock.errors import PenstockError
 from penstock.subscribe.subscription import Subscription
 
 _log = logging.getLogger("penstock.subscribe")
@@ -53,7 +52,7 @@ class CallbackSubscription:
             for event in self.subscription:
                 if not self._call(event):
                     break
-        except PenstockError as error:
+        except Exception as error:
             self._tell(error)
         finally:
             self.subscription.cancel()

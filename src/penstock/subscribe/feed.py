@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
@@ -19,7 +18,7 @@ from typing import Protocol
 
 from penstock.changes.notification_ref import NotificationRef
 from penstock.engine.changelog import Changelog
-from penstock.errors import PenstockError, Retry
+from penstock.errors import PenstockError, Retry, SubscriptionEnded
 from penstock.subscribe.table_feed import TableFeed
 
 LOOK_SECONDS = 0.02
@@ -40,100 +39,121 @@ class Follower(Protocol):
         """Commits came; called in their order, never twice at the same time."""
 
     def progressed(self, moment: datetime) -> None:
-        """The table stands for this moment, without a commit."""
+        """The table stands for this moment, and every commit up to it has arrived."""
 
     def failed(self, error: PenstockError) -> None:
         """The table cannot be followed any more."""
 
+    def cancel(self) -> bool:
+        """Nothing more will come, because the warehouse is closed."""
+
 
 class Feed:
-    """The stream tables that this process follows."""
+    """The stream tables that this process follows, by the folders of their storages."""
 
     def __init__(self, moment_of: Callable[[str], datetime | None]) -> None:
         self._moment_of = moment_of
         self._tables: dict[str, TableFeed] = {}
-        self._followers: dict[str, list[Follower]] = {}
-        self._joining: Counter[str] = Counter()
         self._numbers = count(1)
         self._lock = threading.RLock()
         self._closed = threading.Event()
         self._thread: threading.Thread | None = None
+        self._told: dict[str, str] = {}
 
     def follow(self, changelog: Changelog, follower: Follower, since: int) -> TableFeed:
         """The follower hears of every commit after a version, those that are there at once, and of none twice."""
-        name = changelog.name
-        with self._lock:
-            table = self._tables.get(name)
-            if table is None:
-                table = self._tables[name] = TableFeed(changelog, next(self._numbers))
-            self._joining[name] += 1
-        try:
+        while True:
+            with self._lock:
+                if self._closed.is_set():
+                    raise SubscriptionEnded(name=changelog.name, why="the warehouse is closed", position="…")
+                table = self._tables.get(changelog.root)
+                if table is None:
+                    table = self._tables[changelog.root] = TableFeed(changelog, next(self._numbers))
             with table.turn:
-                self._look(table)
+                if table.is_over:
+                    # Somebody else was the last to leave it, or it is gone: once more, with a fresh look.
+                    self._forget(table)
+                    continue
+                self._look(table, raising=True)
                 follower.arrived(table.news(table.after(since)))
                 with self._lock:
-                    self._followers.setdefault(name, []).append(follower)
-        finally:
-            with self._lock:
-                self._joining[name] -= 1
-                self._forget(name)
-                if self._thread is None and self._followers and not self._closed.is_set():
-                    self._thread = threading.Thread(target=self._run, name="penstock-feed", daemon=True)
-                    self._thread.start()
-        return table
+                    table.followers.append(follower)
+                    if self._thread is None and not self._closed.is_set():
+                        self._thread = threading.Thread(target=self._run, name="penstock-feed", daemon=True)
+                        self._thread.start()
+                return table
 
-    def leave(self, name: str, follower: Follower) -> None:
-        """The follower hears of nothing more."""
+    def leave(self, follower: Follower) -> None:
+        """The follower hears of nothing more; waits for nobody."""
         with self._lock:
-            followers = self._followers.get(name, [])
-            if follower in followers:
-                followers.remove(follower)
-            self._forget(name)
+            for table in self._tables.values():
+                if follower in table.followers:
+                    table.followers.remove(follower)
 
     def close(self) -> None:
-        """Stop watching."""
+        """Stop watching; whoever follows something is told that nothing more comes."""
         self._closed.set()
         thread = self._thread
         if thread is not None and thread is not threading.current_thread():
             thread.join()
+        with self._lock:
+            tables = list(self._tables.values())
+        for table in tables:
+            for follower in self._following(table):
+                follower.cancel()
 
-    def _forget(self, name: str) -> None:
-        """Let go of a table that nobody follows; under the lock."""
-        if not self._followers.get(name) and not self._joining[name]:
-            self._followers.pop(name, None)
-            self._tables.pop(name, None)
+    def _forget(self, table: TableFeed) -> None:
+        """Let go of a table; in its turn."""
+        table.is_over = True
+        with self._lock:
+            if self._tables.get(table.changelog.root) is table:
+                del self._tables[table.changelog.root]
 
     def _run(self) -> None:
         asked = time.monotonic()
         while not self._closed.wait(LOOK_SECONDS):
             with self._lock:
-                if not self._followers:
+                if not self._tables:
                     # Whoever comes next finds no thread, and starts one.
                     self._thread = None
                     return
                 tables = list(self._tables.values())
-            for table in tables:
-                with table.turn:
-                    self._look(table)
+            moments: dict[str, datetime] = {}
             if time.monotonic() - asked > PROGRESS_SECONDS:
                 asked = time.monotonic()
-                self._tell_progress(tables)
+                moments = self._moments(tables)
+            for table in tables:
+                with table.turn:
+                    if not self._following(table):
+                        self._forget(table)
+                    elif not table.is_over:
+                        self._look(table)
+                        self._tell_progress(table, moments.get(table.name))
 
-    def _look(self, table: TableFeed) -> None:
-        """Find what is new and tell the followers; in this table's turn."""
+    def _look(self, table: TableFeed, raising: bool = False) -> None:
+        """Find what is new and tell the followers; in this table's turn.
+
+        Trouble that may pass is left for the next look. Whoever joins hears of any other (`raising`).
+        """
         try:
             fresh = table.look()
         except PenstockError as error:
             if error.retry is Retry.BACKOFF:
+                self._note(table, error)
                 return
-            with self._lock:
-                self._tables.pop(table.name, None)
+            self._forget(table)
             for follower in self._following(table):
                 follower.failed(error)
+            if raising:
+                raise
+            return
+        except Exception as error:
+            # One table that cannot be looked at must not keep the others waiting.
+            self._note(table, error)
             return
         if fresh and (followers := self._following(table)):
             # What cannot be read now is read, and its error told, when a follower asks for it.
-            with suppress(PenstockError):
+            with suppress(Exception):
                 for entry in fresh:
                     if entry.record.lsn_count:
                         table.changes(entry)
@@ -143,18 +163,30 @@ class Feed:
 
     def _following(self, table: TableFeed) -> list[Follower]:
         with self._lock:
-            return list(self._followers.get(table.name, ()))
+            return list(table.followers)
 
-    def _tell_progress(self, tables: list[TableFeed]) -> None:
+    def _note(self, table: TableFeed, error: Exception) -> None:
+        if self._told.get(table.name) != str(error):
+            self._told[table.name] = str(error)
+            _log.warning("%s cannot be looked at now: %s", table.name, error)
+
+    def _moments(self, tables: list[TableFeed]) -> dict[str, datetime]:
+        """How far tables have got, asked before the look: so no commit up to these moments is still to come."""
+        found: dict[str, datetime] = {}
         for table in tables:
-            waiting = [each for each in self._following(table) if each.wants_progress]
-            if not waiting:
+            if not any(each.wants_progress for each in self._following(table)):
                 continue
             try:
                 moment = self._moment_of(table.name)
             except PenstockError as error:
-                _log.warning("how far %s has got cannot be told: %s", table.name, error.text)
+                self._note(table, error)
                 continue
-            for follower in waiting if moment is not None else ():
-                assert moment is not None
-                follower.progressed(moment)
+            if moment is not None:
+                found[table.name] = moment
+        return found
+
+    def _tell_progress(self, table: TableFeed, moment: datetime | None) -> None:
+        if moment is not None:
+            for follower in self._following(table):
+                if follower.wants_progress:
+                    follower.progressed(moment)

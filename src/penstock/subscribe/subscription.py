@@ -16,6 +16,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -88,6 +89,8 @@ class Subscription:
             raise InvalidValue(what="buffer", value=buffer, allowed="a whole number from 1 on")
         if delivery not in ("every", "net"):
             raise InvalidValue(what="delivery", value=delivery, allowed="every, net")
+        if delivery == "net" and not policy.keeps_all:
+            raise InvalidValue(what="policy", value=policy.kind, allowed="block, demand: a net change is complete")
         self.id = name or f"sub-{next(_ids)}"
         self.stream_table = changelog.name
         self.wants_progress = progress
@@ -105,8 +108,12 @@ class Subscription:
         self._moment: int | None = None
         """The moment that the table stands for, in milliseconds since 1970, and the last one that was told."""
         self._told: int | None = None
+        self._taken: _Taken | None = None
+        """The next item, read and not given yet."""
         self._events: deque[tuple[int | None, ChangeEvent]] = deque()
-        """Events of the commit under way, each with the position of its first row."""
+        """Events of the commit under way, each with the position up to which all is given as long as it waits."""
+        self._begun = point.snapshot is None
+        self._heard = point.version
         self._demand = 0
         self._error: PenstockError | None = None
         self._woken = threading.Condition()
@@ -122,24 +129,28 @@ class Subscription:
             yield event
 
     def next(self, timeout: float | None = None) -> ChangeEvent | None:
-        """The next event; None when `timeout` seconds have passed without one, or the subscription was cancelled."""
+        """The next event; None when `timeout` seconds have passed without one, or the subscription was cancelled.
+
+        What could not be read is not passed over: the error is raised, and the next call tries again.
+        """
         deadline = None if timeout is None else time.monotonic() + timeout
-        while not self._events:
-            left = None if deadline is None else max(0.0, deadline - time.monotonic())
-            item = self._next_item(left)
-            if item is None:
-                return None
-            self._events.extend(self._as_events(item))
-        return self._events.popleft()[1]
+        while self._wait(deadline, with_events=True):
+            event = self._next_event()
+            if event is not None:
+                return event
+            self._fetch()
+            self._unfold(self._hand_over())
+        return None
 
     def next_commit(self, timeout: float | None = None) -> CommitChanges | None:
         """The next commit's events together; None as for `next`. Do not mix the two on one subscription."""
         deadline = None if timeout is None else time.monotonic() + timeout
-        while True:
-            left = None if deadline is None else max(0.0, deadline - time.monotonic())
-            item = self._next_item(left)
-            if item is None or isinstance(item, CommitChanges):
-                return item
+        while self._wait(deadline):
+            self._fetch()
+            taken = self._hand_over()
+            if taken is not None and isinstance(taken.item, CommitChanges):
+                return taken.item
+        return None
 
     def commits(self) -> Iterator[CommitChanges]:
         """Commit by commit, until the subscription is cancelled."""
@@ -150,10 +161,13 @@ class Subscription:
         return self._events_async()
 
     async def _events_async(self) -> AsyncIterator[ChangeEvent]:
-        async for item in self.items_async():
-            self._events.extend(self._as_events(item))
-            while self._events:
-                yield self._events.popleft()[1]
+        while await self._wait_async(with_events=True):
+            event = self._next_event()
+            if event is not None:
+                yield event
+                continue
+            await self._fetch_async()
+            self._unfold(self._hand_over())
 
     async def commits_async(self) -> AsyncIterator[CommitChanges]:
         """Commit by commit, without ever blocking the event loop."""
@@ -163,31 +177,11 @@ class Subscription:
 
     async def items_async(self) -> AsyncIterator[Item]:
         """Commit by commit, and with `progress` the moments that the table stands for."""
-        loop = asyncio.get_running_loop()
-        while self.state is not State.CANCELLED:
-            if self._at_hand():
-                item = self._take()
-            elif self._ready():
-                # Reading a log or a file takes its time.
-                item = await asyncio.to_thread(self._take)
-            else:
-                await self._sleep(loop)
-                continue
-            if item is not None:
-                yield item
-        self._raise_error()
-
-    async def _sleep(self, loop: asyncio.AbstractEventLoop) -> None:
-        sleeper = loop, loop.create_future()
-        with self._woken:
-            if self._ready() or self.state is State.CANCELLED:
-                return
-            self._sleepers.add(sleeper)
-        try:
-            await sleeper[1]
-        finally:
-            with self._woken:
-                self._sleepers.discard(sleeper)
+        while await self._wait_async():
+            await self._fetch_async()
+            taken = self._hand_over()
+            if taken is not None:
+                yield taken.item
 
     # -- steering
 
@@ -205,8 +199,9 @@ class Subscription:
             if self.state is State.CANCELLED:
                 return False
             self.state = State.CANCELLED
+            self._events.clear()
             self._wake()
-        self._feed.leave(self.stream_table, self)
+        self._feed.leave(self)
         return True
 
     def request(self, commits: int) -> None:
@@ -218,12 +213,19 @@ class Subscription:
             self._wake()
 
     def acknowledge(self, lsn: int | None = None) -> int:
-        """Remember that everything up to a position was taken over, by default all that was given; that position."""
-        position = self._given_up_to() if lsn is None else lsn
-        if position > self.position:
-            raise InvalidValue(what="lsn", value=position, allowed=f"up to {self.position}, which was given last")
+        """Remember that everything up to a position was taken over, by default all that was given.
+
+        The answer is the position that was remembered: never one beyond a row that still waits to be given.
+        """
+        with self._woken:
+            given, begun = self._given_up_to(), self._begun
         if self._acknowledge is None:
-            raise InvalidValue(what="acknowledge", value=position, allowed="subscriptions with a name")
+            raise InvalidValue(what="acknowledge", value=lsn, allowed="subscriptions with a name")
+        if not begun:
+            raise InvalidValue(what="acknowledge", value=lsn, allowed="once the snapshot was given")
+        if lsn is not None and lsn > self.position:
+            raise InvalidValue(what="lsn", value=lsn, allowed=f"up to {self.position}, which was given last")
+        position = given if lsn is None else min(lsn, given)
         self._acknowledge(position)
         return position
 
@@ -265,15 +267,19 @@ class Subscription:
         """Commits came."""
         with self._woken:
             for each in news:
+                # A feed that was late may tell of what lies before the start.
+                if each.batch_offset <= self._heard:
+                    continue
+                self._heard, self._head = each.batch_offset, each.sequence
                 self._waiting.add(each)
-                self._moment, self._head = each.timestamp, each.sequence
+                self._moment = each.timestamp if self._moment is None else max(self._moment, each.timestamp)
             self._wake()
 
     def progressed(self, moment: datetime) -> None:
-        """The table stands for this moment, without a commit."""
+        """The table stands for this moment, and every commit up to it has arrived."""
         with self._woken:
             reached = milliseconds(moment)
-            if not len(self._waiting) and not self._waiting.behind and (self._told is None or reached > self._told):
+            if self._moment is None or reached > self._moment:
                 self._moment = reached
                 self._wake()
 
@@ -281,62 +287,95 @@ class Subscription:
         """The table cannot be followed any more."""
         with self._woken:
             self._error = error
-            self.state = State.CANCELLED
-            self._wake()
-        self._feed.leave(self.stream_table, self)
+        self.cancel()
 
     # -- taking
 
-    def _next_item(self, timeout: float | None) -> Item | None:
-        deadline = None if timeout is None else time.monotonic() + timeout
-        while True:
-            with self._woken:
-                while not self._ready() and self.state is not State.CANCELLED:
-                    left = None if deadline is None else deadline - time.monotonic()
-                    if left is not None and left <= 0:
-                        return None
-                    self._woken.wait(left)
+    def _wait(self, deadline: float | None, with_events: bool = False) -> bool:
+        """Wait until there is something to give; False when the time is over, or the subscription was cancelled."""
+        with self._woken:
+            while not self._ready(with_events):
                 if self.state is State.CANCELLED:
                     self._raise_error()
-                    return None
-            item = self._take()
-            if item is not None:
-                return item
+                    return False
+                left = None if deadline is None else deadline - time.monotonic()
+                if left is not None and left <= 0:
+                    return False
+                self._woken.wait(left)
+            return True
 
-    def _ready(self) -> bool:
+    async def _wait_async(self, with_events: bool = False) -> bool:
+        """The same without blocking the event loop, and without an end but the subscription's."""
+        loop = asyncio.get_running_loop()
+        while True:
+            sleeper = loop, loop.create_future()
+            with self._woken:
+                if self._ready(with_events):
+                    return True
+                if self.state is State.CANCELLED:
+                    self._raise_error()
+                    return False
+                self._sleepers.add(sleeper)
+            try:
+                await sleeper[1]
+            finally:
+                with self._woken:
+                    self._sleepers.discard(sleeper)
+
+    def _ready(self, with_events: bool = False) -> bool:
         if self.state is not State.ACTIVE:
             return False
+        if self._taken is not None or (with_events and self._events):
+            return True
         if self._policy.kind == "demand" and not self._demand:
             return False
-        progress = self.wants_progress and self._moment is not None and self._moment != self._told
-        return self._snapshot is not None or len(self._waiting) > 0 or self._waiting.behind or progress
+        return self._snapshot is not None or len(self._waiting) > 0 or self._waiting.behind or self._has_progress()
+
+    def _has_progress(self) -> bool:
+        return self.wants_progress and self._moment is not None and (self._told is None or self._moment > self._told)
 
     def _at_hand(self) -> bool:
-        """True if the next item is in memory, so that taking it blocks nobody."""
+        """True if the next item is in memory, so that fetching it blocks nobody."""
         with self._woken:
-            first = self._waiting.first()
-            if not self._ready() or self._snapshot is not None or self._delivery == "net":
+            if self._taken is not None or not self._ready():
+                return True
+            if self._snapshot is not None or self._delivery == "net":
                 return False
+            first = self._waiting.first()
             return self._table.has(first.batch_offset) if first is not None else not self._waiting.behind
 
-    def _take(self) -> Item | None:
-        """The next item, if there is one; the rows are read outside the lock that the feed takes."""
+    async def _fetch_async(self) -> None:
+        if self._at_hand():
+            self._fetch()
+        else:
+            # Reading a log or a file takes its time. If the wait for it is given up, what was read is still there.
+            await asyncio.to_thread(self._fetch)
+
+    def _fetch(self) -> None:
+        """Have the next item ready, if there is one. What cannot be read goes on waiting."""
         with self._taking:
             with self._woken:
-                if not self._ready():
-                    return None
+                if self._taken is not None or not self._ready():
+                    return
                 snapshot, self._snapshot = self._snapshot, None
                 news = [] if snapshot is not None else self._next_news()
                 behind = not news and snapshot is None and self._waiting.behind
             if behind:
                 self._catch_up()
-                return None
-            if snapshot is not None:
-                return self._given(self._table.changelog.whole(snapshot), snapshot)
-            if not news:
-                return self._progress()
-            entries = [self._table.entry(each.batch_offset) for each in news]
-            return self._given(self._read(entries).after(self.position), entries[-1])
+                return
+            try:
+                taken = self._read(snapshot, news)
+            except BaseException:
+                with self._woken:
+                    self._snapshot = snapshot
+                    self._waiting.put_back(news)
+                raise
+            with self._woken:
+                if taken is None or taken.item or isinstance(taken.item, int):
+                    self._taken = taken
+                else:
+                    # Nothing of it was chosen.
+                    self._passed(taken)
 
     def _next_news(self) -> list[NotificationRef]:
         first = self._waiting.first()
@@ -347,10 +386,20 @@ class Subscription:
             return self._waiting.take_all()
         return [self._waiting.take()]
 
-    def _read(self, entries: list[Entry]) -> CommitChanges:
-        if len(entries) == 1:
-            return self._table.changes(entries[0])
-        return self._table.changelog.net(self.version, entries)
+    def _read(self, snapshot: Entry | None, news: list[NotificationRef]) -> _Taken | None:
+        if snapshot is not None:
+            return self._chosen(self._table.changelog.whole(snapshot), snapshot.version, snapshot=True)
+        if not news:
+            with self._woken:
+                moment = self._moment if self._has_progress() else None
+            return None if moment is None else _Taken(moment, self.position, self.version)
+        entries = [self._table.entry(each.batch_offset) for each in news]
+        whole = len(entries) == 1
+        changes = self._table.changes(entries[0]) if whole else self._table.changelog.net(self.version, entries)
+        return self._chosen(changes.after(self.position), entries[-1].version)
+
+    def _chosen(self, changes: CommitChanges, version: int, snapshot: bool = False) -> _Taken:
+        return _Taken(self._choose(changes), changes.last_lsn, version, snapshot)
 
     def _catch_up(self) -> None:
         """Let commits wait that there was no room for when they came."""
@@ -361,34 +410,50 @@ class Subscription:
                 for each in news:
                     self._waiting.add(each)
 
-    def _given(self, changes: CommitChanges, entry: Entry) -> CommitChanges | None:
-        chosen = self._choose(changes)
+    def _hand_over(self) -> _Taken | None:
+        """The item that is ready, which counts as given from now on; None while the subscription is paused."""
         with self._woken:
-            self.position, self.version = changes.last_lsn, entry.version
-            if not chosen:
+            taken = self._taken
+            if taken is None or self.state is not State.ACTIVE:
                 return None
-            self.delivered += chosen.events
+            self._taken = None
+            taken.before = self.position
+            if isinstance(taken.item, int):
+                self._told = taken.item
+                return taken
+            self._passed(taken)
+            self.delivered += taken.item.events
             if self._policy.kind == "demand":
                 self._demand -= 1
-        return chosen
+            return taken
 
-    def _progress(self) -> int | None:
+    def _passed(self, taken: _Taken) -> None:
+        self.position, self.version = max(self.position, taken.lsn), max(self.version, taken.version)
+        self._begun = self._begun or taken.is_snapshot
+
+    def _unfold(self, taken: _Taken | None) -> None:
+        """Line the events of an item up, each with the position up to which all is given as long as it waits."""
+        if taken is None:
+            return
+        if isinstance(taken.item, int):
+            lined: list[tuple[int | None, ChangeEvent]] = [(None, ChangeEvent.watermark(taken.item))]
+        else:
+            together = taken.item.refreshed is not None or self._delivery == "net"
+            safe = [taken.before if together else int(lsns[0]) - 1 for _, _, _, lsns in taken.item.runs()]
+            lined = list(zip(safe, events_of(taken.item), strict=True))
         with self._woken:
-            if self._moment == self._told:
-                return None
-            self._told = self._moment
-            return self._moment
+            self._events.extend(lined)
 
-    def _as_events(self, item: Item) -> list[tuple[int | None, ChangeEvent]]:
-        if isinstance(item, int):
-            return [(None, ChangeEvent.watermark(item))]
-        firsts = [int(lsns[0]) for _, _, _, lsns in item.runs()]
-        return list(zip(firsts, events_of(item), strict=True))
+    def _next_event(self) -> ChangeEvent | None:
+        with self._woken:
+            if self.state is not State.ACTIVE or not self._events:
+                return None
+            return self._events.popleft()[1]
 
     def _given_up_to(self) -> int:
         """Everything before the first row that still waits to be handed out."""
-        waiting = [first for first, _ in self._events if first is not None]
-        return min(waiting) - 1 if waiting else self.position
+        waiting = [safe for safe, _ in self._events if safe is not None]
+        return min(waiting) if waiting else self.position
 
     def _turn(self, from_state: State, to_state: State) -> bool:
         with self._woken:
@@ -401,13 +466,27 @@ class Subscription:
     def _wake(self) -> None:
         self._woken.notify_all()
         for loop, future in self._sleepers:
-            loop.call_soon_threadsafe(_settle, future)
+            # A loop that is closed has nobody to wake.
+            with suppress(RuntimeError):
+                loop.call_soon_threadsafe(_settle, future)
         self._sleepers.clear()
 
     def _raise_error(self) -> None:
         if self._error is not None:
             why, at = self._error.text, self.position
             raise SubscriptionEnded(name=self.stream_table, why=why, position=at) from self._error
+
+
+@dataclass(slots=True)
+class _Taken:
+    """An item on its way: what is given, and how far that brings its subscriber."""
+
+    item: Item
+    lsn: int
+    version: int
+    is_snapshot: bool = False
+    before: int = 0
+    """Where the subscriber stood before it was given."""
 
 
 def events_of(changes: CommitChanges) -> list[ChangeEvent]:

@@ -10,6 +10,7 @@ import threading
 from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from penstock.changes.commit_changes import CommitChanges
 from penstock.changes.event_json import milliseconds
@@ -17,6 +18,9 @@ from penstock.changes.event_type import EventType
 from penstock.changes.notification_ref import NotificationRef
 from penstock.engine.changelog import Changelog, Entry
 from penstock.errors import SourceMissing, StreamTableGone
+
+if TYPE_CHECKING:
+    from penstock.subscribe.feed import Follower
 
 KEPT_BYTES = 64 * 1024 * 1024
 """Rows of so many bytes are kept for subscribers that have not read them yet."""
@@ -40,6 +44,10 @@ class TableFeed:
         self._rows: OrderedDict[int, CommitChanges] = OrderedDict()
         self._bytes = 0
         self._lock = threading.RLock()
+        self.followers: list[Follower] = []
+        """Who is told of commits; the feed looks after it."""
+        self.is_over = False
+        """Nobody looks at it any more."""
         self.turn = threading.RLock()
         """Held while followers are told, and while one more begins: so none misses a commit or hears of it twice."""
         self._reading: dict[int, threading.Event] = {}
