@@ -39,6 +39,8 @@ SETTINGS = {
     "log_level": "warning",
 }
 WHOLE_EVERY = 10
+RENEW_EVERY = 40
+"""Kills after which workers get a new JVM: it never lets go of what killed ones held, and slows down."""
 LEVEL_EVERY = 50
 """Kills after which writers rest until everything has caught up, and Spark itself has a look."""
 PATIENCE = 180.0
@@ -138,6 +140,9 @@ class Kills:
             level = number % LEVEL_EVERY == 0 or number == last
             if self._found_at_kill(number) or (level and self._found_level(number)):
                 break
+            if number % RENEW_EVERY == 0:
+                self._nursery.close()
+                self._nursery = Nursery(self.folder)
         self._writers.rest()
         return self.tally
 
