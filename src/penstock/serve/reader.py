@@ -95,8 +95,8 @@ class Reader:
 
     @property
     def moment(self) -> int | None:
-        """The newest moment that was told to all, in milliseconds since 1970."""
-        return self._broadcast.moment
+        """What the table stands for at the position, in milliseconds since 1970; None where only the newest is known."""
+        return self._broadcast.moment if self.position == self._broadcast.position else None
 
     async def __aenter__(self) -> Reader:
         return self
