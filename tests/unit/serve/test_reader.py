@@ -117,7 +117,7 @@ def test_every_reader_gets_every_event_once_or_counts_it(
             change(table, chance, refreshed)
 
         async def play() -> None:
-            broadcasts = Broadcasts(world.tables, Limits(buffer_bytes=300))
+            broadcasts = Broadcasts(world.tables, Limits(buffer_bytes=2000))
             choice = Choice("default.t", TOLD)
             clients: list[Client] = []
             begun: list[int] = []
