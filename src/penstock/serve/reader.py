@@ -142,7 +142,7 @@ class Reader:
         return False
 
     async def acknowledge(self, lsn: int) -> None:
-        """Remember that everything up to a position was taken over; refused for what was not sent, or without a name."""
+        """Remember that everything up to a position was taken over; only with a name, and for what was sent."""
         if self._own is None or not self._durable:
             raise InvalidValue(what="ack", value=lsn, allowed="streams opened with durable=NAME")
         if self.sent is None or lsn > self.sent:
