@@ -47,6 +47,20 @@ def test_a_stream_from_now_begins_with_where_it_stands(server: Server, table: Pu
         assert (change.id, change.data["op"], change.data["after"]) == ("5", "insert", row("north", 1))
 
 
+def test_the_newest_moment_is_not_told_at_an_older_position(server: Server, table: PublishedTable) -> None:
+    with Events(server.port, STREAM) as others:
+        next(iter(others))
+        table.commit(put=[row("north", 1)])
+        table.commit(put=[row("south", 1)])
+        assert lsns(others.take(2)) == [5, 6]
+        with Events(server.port, STREAM, since_lsn=5) as behind, Events(server.port, STREAM, since_lsn=6) as level:
+            hello = next(iter(behind))
+            assert (hello.kind, hello.data) == ("watermark", {"lsn": 5, "ts_ms": None})
+            hello = next(iter(level))
+            assert (hello.kind, hello.data["lsn"]) == ("watermark", 6)
+            assert hello.data["ts_ms"] is not None
+
+
 def test_a_stream_from_a_snapshot_goes_on_after_exactly_these_rows(server: Server, table: PublishedTable) -> None:
     with Events(server.port, STREAM, start="snapshot") as events:
         (rows,) = events.take(1, "snapshot")

@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 from serving import Server, get, row, sales
 
+from penstock.changes.commit_changes import CommitChanges
+from penstock.engine.changelog import Changelog, Entry
+from penstock.serve import table_changes
 from penstock.testing.published import Published, PublishedTable
 
 
@@ -121,6 +124,34 @@ def test_a_long_poll_with_nothing_to_tell_ends_empty(port: int, table: Published
     page = get(port, "/tables/sales/changes", since_lsn=4, wait=1, where="total > 5").json
     later.join()
     assert page["events"] == []
+
+
+@pytest.mark.parametrize(("where", "found"), [("total < 0", []), ("total IN (3, 10, 17)", [7, 14, 21])])
+def test_a_page_that_finds_nothing_ends_in_time_and_the_next_goes_on(
+    port: int, table: PublishedTable, monkeypatch: pytest.MonkeyPatch, where: str, found: list[int]
+) -> None:
+    for number in range(20):
+        table.commit(put=[row(f"region {number}", number + 1)])
+    read = Changelog.changes
+
+    def slowly(changelog: Changelog, entry: Entry) -> CommitChanges:
+        time.sleep(0.05)
+        return read(changelog, entry)
+
+    monkeypatch.setattr(Changelog, "changes", slowly)
+    monkeypatch.setattr(table_changes, "READING_SECONDS", 0.2)
+    at, pages, events = 4, [], []
+    while True:
+        page = get(port, "/tables/sales/changes", since_lsn=at, where=where).json
+        pages.append(page)
+        events += [event["lsn"] for event in page["events"]]
+        assert page["next_lsn"] > at
+        at = page["next_lsn"]
+        if not page["more"]:
+            break
+    assert (at, events) == (24, found)
+    assert len(pages) > 2
+    assert any(not page["events"] and page["more"] for page in pages)
 
 
 @pytest.mark.parametrize(

@@ -107,6 +107,23 @@ def test_a_durable_client_goes_on_after_what_it_acknowledged(server: Server, tab
         assert [event["lsn"] for event in hear(socket, "data")["events"]] == [5]
 
 
+def test_a_durable_client_acknowledges_all_rows_once_it_has_them(server: Server, table: PublishedTable) -> None:
+    table.commit(put=[row(f"region number {number:06d}", number) for number in range(5000)], anew=True)
+    with dial(server, "?durable=board&start=snapshot") as socket:
+        parts = 1
+        while not hear(socket, "snapshot")["last"]:
+            parts += 1
+        assert parts > 3
+        say(socket, "ack", lsn=6)
+        assert "up to 5" in hear(socket, "error")["error"]["hint"]
+        say(socket, "ack", lsn=5)
+        assert hear(socket, "acknowledged")["lsn"] == 5
+    with dial(server, "?durable=board&start=snapshot") as socket:
+        table.commit(put=[row("north", 1)])
+        assert json.loads(socket.recv(timeout=PATIENCE))["lsn"] == 5
+        assert json.loads(socket.recv(timeout=PATIENCE))["events"][0]["lsn"] == 6
+
+
 def test_what_nobody_understands_is_answered_and_the_stream_goes_on(server: Server, table: PublishedTable) -> None:
     with dial(server) as socket:
         hear(socket, "subscribed")

@@ -17,7 +17,6 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final
 
@@ -34,14 +33,14 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What one client may read; patterns are `schema.table`, with `*` for any."""
+    """What one client may read; patterns are `schema.table`, with `*` for any text and nothing else that is special."""
 
     name: str
     tables: tuple[str, ...]
 
     def may_read(self, table: str) -> bool:
         """True if it may read the stream table of that full name."""
-        return any(fnmatchcase(table, pattern) for pattern in self.tables)
+        return any(_matches(table, pattern) for pattern in self.tables)
 
 
 EVERYTHING: Final = Grant("everybody", ("*",))
@@ -98,6 +97,10 @@ class Access:
         if not grant.may_read(table):
             raise NotGranted(who=grant.name, name=table)
         return grant
+
+
+def _matches(table: str, pattern: str) -> bool:
+    return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), table, re.DOTALL) is not None
 
 
 def _grant(path: Path, name: str, section: Any) -> tuple[bytes, Grant]:

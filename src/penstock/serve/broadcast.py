@@ -24,6 +24,9 @@ from penstock.subscribe.subscription import Subscription
 LARGE_ROWS: Final = 1000
 """A commit of more rows is encoded by a thread, so that the event loop goes on meanwhile."""
 
+PIECE_COST: Final = 200
+"""Bytes that a piece takes up beside those to send, so that pieces without any are counted too."""
+
 _log = logging.getLogger("penstock.serve")
 
 
@@ -79,8 +82,7 @@ class Broadcast:
 
     def heartbeat(self) -> None:
         """Let clients, and everything between here and them, know that the connection is alive."""
-        data = self.choice.framing.heartbeat(self.position)
-        self._push([Piece(self.position, self.position, 0, data)])
+        self._mention(self.choice.framing.heartbeat(self.position))
 
     def end(self) -> None:
         """Tell nothing more; clients that wait are woken."""
@@ -99,8 +101,7 @@ class Broadcast:
                 elif item != told:
                     self.position = self._subscription.position
                     self.moment = item
-                    data = self.choice.framing.watermark(self.position, item)
-                    self._push([Piece(self.position, self.position, 0, data)])
+                    self._mention(self.choice.framing.watermark(self.position, item))
         except PenstockError as error:
             self.error = error
         except Exception as error:
@@ -117,14 +118,19 @@ class Broadcast:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._threads, pieces_of, changes, form, framing)
 
+    def _mention(self, data: bytes) -> None:
+        """Push what is no event, unless the transport has no bytes for it."""
+        if data:
+            self._push([Piece(self.position, self.position, 0, data)])
+
     def _push(self, pieces: list[Piece]) -> None:
         self._ring += pieces
-        self._bytes += sum(len(piece.data) for piece in pieces)
+        self._bytes += sum(map(_cost, pieces))
         surplus = 0
         # The newest stays, however large: there are clients who wait for it.
         while self._bytes > self._room and surplus < len(self._ring) - 1:
             gone = self._ring[surplus]
-            self._bytes -= len(gone.data)
+            self._bytes -= _cost(gone)
             self.forgotten_events += gone.events
             self.floor = max(self.floor, gone.lost)
             surplus += 1
@@ -139,6 +145,10 @@ class Broadcast:
     def _wake(self) -> None:
         self._moved.set()
         self._moved = asyncio.Event()
+
+
+def _cost(piece: Piece) -> int:
+    return PIECE_COST + len(piece.data)
 
 
 def _begin(piece: Piece) -> int:

@@ -95,8 +95,8 @@ class Reader:
 
     @property
     def moment(self) -> int | None:
-        """The newest moment that was told to all, in milliseconds since 1970."""
-        return self._broadcast.moment
+        """What the table stands for at the position, in milliseconds since 1970; None if that is not the newest."""
+        return self._broadcast.moment if self.position == self._broadcast.position else None
 
     async def __aenter__(self) -> Reader:
         return self
@@ -142,9 +142,14 @@ class Reader:
         return False
 
     async def acknowledge(self, lsn: int) -> None:
-        """Remember that everything up to a position was taken over; refused for readers without a name."""
+        """Remember that everything up to a position was taken over; only with a name, and for what was sent."""
         if self._own is None or not self._durable:
             raise InvalidValue(what="ack", value=lsn, allowed="streams opened with durable=NAME")
+        if self.sent is None or lsn > self.sent:
+            allowed = (
+                "nothing until all rows were sent" if self.sent is None else f"up to {self.sent}, which was sent last"
+            )
+            raise InvalidValue(what="ack", value=lsn, allowed=allowed)
         await asyncio.get_running_loop().run_in_executor(self._broadcasts.threads, self._own.acknowledge, lsn)
 
     async def _by_itself(self) -> AsyncIterator[list[Piece]]:
@@ -152,6 +157,9 @@ class Reader:
         choice = self._broadcast.choice
         with self._broadcasts.ending(self._own):
             async for changes in self._own.commits_async():
+                if changes.refreshed is not None and changes.last_lsn == self.sent:
+                    # The name had begun with all rows and never acknowledged them, so they come again.
+                    self.sent = None
                 for piece in pieces_of(changes, choice.form, choice.framing):
                     yield [piece]
                     self.position = piece.end

@@ -3,15 +3,17 @@
     next_lsn    the position to ask after next: everything up to it was given, or not chosen
     more        True if there is more after it already
 
-A page that would be empty waits for something to put into it, as long as `wait` says.
+A page that would be empty waits for something to put into it, as long as `wait` says. One that takes too long to read
+ends where it has got to, which may be before the first event that was chosen.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-import time
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
@@ -32,11 +34,12 @@ from penstock.serve.operation import COLUMNS, SINCE, WHERE, Operation, Parameter
 from penstock.serve.query import CHOOSING, Query
 from penstock.serve.reader import Reader
 from penstock.subscribe.start import Start
+from penstock.subscribe.subscription import Subscription
 
 FORMATS: Final = ("json", "debezium", "arrow")
 ARROW: Final = "application/vnd.apache.arrow.stream"
 READING_SECONDS: Final = 2.0
-"""A page that takes longer to read is given as far as it has got."""
+"""A page that takes longer to read is given as far as it has got, be there an event in it or none."""
 
 OPERATIONS: Final = {
     "/tables/{name}/changes": Operation(
@@ -133,8 +136,8 @@ def routes(context: Context) -> list[Route]:
 
 
 def _page(context: Context, choice: Choice, since: int, limit: int) -> Page:
-    began, commits, left, at = time.monotonic(), list[CommitChanges](), limit, since
-    with choice.subscribe(context.tables, Start("lsn", since)) as subscription:
+    commits, left, at = list[CommitChanges](), limit, since
+    with choice.subscribe(context.tables, Start("lsn", since)) as subscription, _within(READING_SECONDS, subscription):
         head = subscription.metrics().lag + since
         while left and (commit := subscription.next_commit(0)) is not None:
             if commits and commit.schema != commits[0].schema:
@@ -143,11 +146,21 @@ def _page(context: Context, choice: Choice, since: int, limit: int) -> Page:
             commits.append(given)
             left -= given.events
             at = given.last_lsn
-            if time.monotonic() - began > READING_SECONDS:
-                break
-        else:
-            at = at if not left else subscription.position
+        # Behind the last event there may be others, which were read and not chosen.
+        at = subscription.position if left else at
     return Page(commits, at, at < head)
+
+
+@contextmanager
+def _within(seconds: float, subscription: Subscription) -> Iterator[None]:
+    """End the subscription after a time, also while it looks for something to give."""
+    timer = threading.Timer(seconds, subscription.cancel)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def _answer(context: Context, name: str, choice: Choice, page: Page, form: str) -> Response:

@@ -151,8 +151,9 @@ class _Conversation:
                 dropped = self._reader.dropped
             for piece in pieces:
                 await self._going.wait()
-                await self._say(piece.data)
-                self._reader.note(piece)
+                async with self._turn:
+                    await self._socket.send_text(piece.data.decode())
+                    self._reader.note(piece)
 
     async def _listen(self) -> None:
         while True:
@@ -183,7 +184,9 @@ class _Conversation:
                 lsn = said.get("lsn")
                 if type(lsn) is not int:
                     raise InvalidValue(what="lsn", value=lsn, allowed="the position up to which all was taken over")
-                await self._reader.acknowledge(lsn)
+                async with self._turn:
+                    # What is being sent counts once it is.
+                    await self._reader.acknowledge(lsn)
                 await self._say(message("acknowledged", lsn=lsn))
             case "close":
                 return False

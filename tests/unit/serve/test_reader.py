@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from penstock.errors import InvalidValue
 from penstock.serve import piece as pieces_module
 from penstock.serve.broadcasts import Broadcasts
 from penstock.serve.choice import Choice
@@ -117,7 +118,7 @@ def test_every_reader_gets_every_event_once_or_counts_it(
             change(table, chance, refreshed)
 
         async def play() -> None:
-            broadcasts = Broadcasts(world.tables, Limits(buffer_bytes=300))
+            broadcasts = Broadcasts(world.tables, Limits(buffer_bytes=2000))
             choice = Choice("default.t", TOLD)
             clients: list[Client] = []
             begun: list[int] = []
@@ -177,6 +178,60 @@ def test_what_was_read_from_the_log_is_not_given_again_by_the_ring(tmp_path: Pat
                         if seen and seen[-1] == 5:
                             break
                 assert seen == [4, 5]
+            broadcasts.stop()
+
+        asyncio.run(play())
+
+
+def test_a_part_of_all_rows_cannot_be_acknowledged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pieces_module, "PIECE_BYTES", 100)
+    with Published.open(tmp_path) as world:
+        world.keyed("t", {"k": "long"}, key=("k",)).commit(put=[{"k": key} for key in range(40)])
+
+        async def play() -> None:
+            broadcasts, choice = Broadcasts(world.tables, Limits()), Choice("default.t", TOLD)
+            # Who comes again under the name is given all rows anew, whatever it asks for.
+            for start in (Start("snapshot"), Start("now"), Start("lsn", 40)):
+                async with await Reader.open(broadcasts, choice, start, durable="d") as reader:
+                    stream = reader.pieces()
+                    (part,) = await anext(stream)
+                    assert json.loads(part.data)["first"]
+                    for _ in range(2):
+                        with pytest.raises(InvalidValue, match="until all rows were sent"):
+                            await reader.acknowledge(40)
+                        reader.note(part)
+            async with await Reader.open(broadcasts, choice, Start("now"), durable="d") as reader:
+                async for (piece,) in reader.pieces():
+                    reader.note(piece)
+                    if piece.whole:
+                        break
+                with pytest.raises(InvalidValue, match="up to 40"):
+                    await reader.acknowledge(41)
+                await reader.acknowledge(40)
+            async with await Reader.open(broadcasts, choice, Start("now"), durable="d") as reader:
+                assert reader.sent == 40
+            broadcasts.stop()
+
+        asyncio.run(play())
+
+
+def test_a_part_of_a_commit_can_be_acknowledged_and_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pieces_module, "PIECE_BYTES", 250)
+    with Published.open(tmp_path) as world:
+        world.keyed("t", {"k": "long"}, key=("k",)).commit(put=[{"k": key} for key in range(40)])
+
+        async def play() -> None:
+            broadcasts, choice = Broadcasts(world.tables, Limits()), Choice("default.t", TOLD)
+            async with await Reader.open(broadcasts, choice, Start("lsn", 0), durable="d") as reader:
+                (piece,) = await anext(reader.pieces())
+                reader.note(piece)
+                assert 0 < piece.end < 40
+                with pytest.raises(InvalidValue, match=f"up to {piece.end}, which was sent last"):
+                    await reader.acknowledge(40)
+                await reader.acknowledge(piece.end)
+            async with await Reader.open(broadcasts, choice, Start("lsn", 0), durable="d") as reader:
+                (following,) = await anext(reader.pieces())
+                assert json.loads(following.data)["lsns"][0] == piece.end + 1
             broadcasts.stop()
 
         asyncio.run(play())
