@@ -55,7 +55,7 @@ class Entry:
     @property
     def last_lsn(self) -> int:
         """The position that the table has reached with this commit."""
-        return self.record.first_lsn + self.record.lsn_count - 1
+        return self.record.last_lsn
 
 
 class Changelog:
