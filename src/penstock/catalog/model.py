@@ -125,6 +125,8 @@ class StreamTableMeta:
     frontier: Frontier | None = None
     frontier_version: int | None = None
     """The storage version that `frontier` is tagged with; against any other newest version of ours it is stale."""
+    last_lsn: int | None = None
+    """The position that the changelog had reached with the newest commit; None if nobody has written it down."""
     effective_mode: RefreshMode | None = None
     reason_code: str | None = None
     reason: str | None = None

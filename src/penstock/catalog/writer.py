@@ -91,12 +91,14 @@ class CatalogWriter(CatalogReader):
         after: Frontier,
         table_version: int | None,
         now: datetime,
+        last_lsn: int | None = None,
         effective_mode: RefreshMode | None = None,
         reason_code: str | None = None,
         reason: str | None = None,
     ) -> None:
         """Move the frontier from `before` to `after`, tagged with the storage version it belongs to.
 
+        `last_lsn` is the position that the changelog has reached; without it, the one that was written down stays.
         Sets populated and ACTIVE (a SUSPENDED table that was refreshed by hand stays suspended), forgets counted
         errors; FULL and REINITIALIZE settle `needs_reinit`. `LeaseLost` if a later lease exists, `CommitConflict` if
         the frontier is no longer `before`.

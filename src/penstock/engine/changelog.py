@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 import numpy as np
@@ -29,7 +30,16 @@ from penstock.engine.log_storage import local_path
 from penstock.engine.scan import CHANGE_SIGNS, CHANGE_TYPE
 from penstock.engine.storage import DEFINITION_KEY, ID_KEY, KEY_KEY, records, standing
 from penstock.engine.storage_schema import arrow_schema
-from penstock.errors import FrontierLost, InternalError, NotReached, NotRetained, SourceMissing, StateDamaged
+from penstock.engine.unread import UNREAD, unread
+from penstock.errors import (
+    FrontierLost,
+    InternalError,
+    NotReached,
+    NotRetained,
+    SourceMissing,
+    StateDamaged,
+    StorageError,
+)
 from penstock.names import WEIGHT
 
 _PLACE, _MINUS, _PLUS = "__ps_place", "__ps_minus_place", "__ps_plus_place"
@@ -45,7 +55,7 @@ class Entry:
     @property
     def last_lsn(self) -> int:
         """The position that the table has reached with this commit."""
-        return self.record.first_lsn + self.record.lsn_count - 1
+        return self.record.last_lsn
 
 
 class Changelog:
@@ -70,7 +80,9 @@ class Changelog:
 
     def newest_first(self) -> Iterator[Entry]:
         """Our commits, the newest first, as far back as the log goes and nobody else has changed rows."""
-        return (Entry(version, record) for version, record in records(self._log))
+        with self._understood():
+            for version, record in records(self._log):
+                yield Entry(version, record)
 
     def newest(self) -> Entry:
         """The newest commit of ours."""
@@ -105,8 +117,16 @@ class Changelog:
             info, identity = self._log.commit(version).info, self._log.snapshot().properties.get(ID_KEY, "")
         except (FrontierLost, SourceMissing):
             return None
-        record = record_in(info, identity)
+        with self._understood():
+            record = record_in(info, identity)
         return None if record is None else Entry(version, record)
+
+    @contextmanager
+    def _understood(self) -> Iterator[None]:
+        try:
+            yield
+        except ValueError as unknown:
+            raise StorageError(detail=f"a commit of {self.name} cannot be understood: {unknown}") from unknown
 
     def after_version(self, version: int) -> list[Entry]:
         """Our commits after a version, oldest first; the version itself must still be readable."""
@@ -184,12 +204,12 @@ class Changelog:
 
     def schema(self, entry: Entry) -> pa.Schema:
         """The visible columns as of a commit of ours."""
-        shape = _Shape.of(self._log.snapshot(entry.version), entry.record)
+        shape = _Shape.of(self.name, self._log.snapshot(entry.version), entry.record)
         return shape.shown(shape.stored.empty_table()).schema
 
     def key(self, entry: Entry) -> tuple[str, ...]:
         """The visible columns that identify a row as of a commit of ours; empty if there are none."""
-        return _Shape.of(self._log.snapshot(entry.version), entry.record).visible_key
+        return _Shape.of(self.name, self._log.snapshot(entry.version), entry.record).visible_key
 
     def snapshot(self, entry: Entry) -> pa.Table:
         """All visible rows as of a commit of ours."""
@@ -204,7 +224,7 @@ class Changelog:
         try:
             snapshot = self._log.snapshot(entry.version)
             commit = self._log.commit(entry.version)
-            shape = _Shape.of(snapshot, record)
+            shape = _Shape.of(self.name, snapshot, record)
             if replaces or before is None:
                 parts = _all_rows(snapshot, shape)
             else:
@@ -256,6 +276,7 @@ class Changelog:
 class _Shape:
     """Which columns a version stores, which of them are seen, and which identify a row."""
 
+    table: str
     stored: pa.Schema
     visible: tuple[tuple[str, str], ...]
     """Visible name, storage name."""
@@ -265,13 +286,14 @@ class _Shape:
     hides_rows: bool
 
     @classmethod
-    def of(cls, snapshot: Snapshot, record: CommitRecord) -> _Shape:
+    def of(cls, table: str, snapshot: Snapshot, record: CommitRecord) -> _Shape:
         properties = {**snapshot.properties, **(record.properties or {})}
         definition = Definition.from_json(properties[DEFINITION_KEY])
         key = json.loads(properties.get(KEY_KEY, "null"))
         stored = arrow_schema(snapshot.metadata.schema_json)
         marks = {WEIGHT, SHOWN}
         return cls(
+            table=table,
             stored=stored,
             visible=tuple((visible, name) for visible, name, _ in definition.columns),
             identity=tuple(name for name in stored.names if name not in marks) if key is None else tuple(key),
@@ -344,7 +366,7 @@ def _net(change_set: ChangeSet, shape: _Shape, commit: Commit) -> _Parts:
     net, keys = rows.take(kept.column(f"{_PLACE}_min")), kept.select(keys.column_names)
     weights = kept.column(f"{WEIGHT}_sum")
     came, went = pc.greater(weights, 0), pc.less(weights, 0)
-    plain = _Shape(shape.stored, shape.visible, shape.identity, shape.keyed, False, False)
+    plain = replace(shape, weighted=False, hides_rows=False)
     if not shape.keyed:
         deletes = _repeated(net.filter(went), pc.negate(weights.filter(went)))
         inserts = _repeated(net.filter(came), weights.filter(came))
@@ -389,10 +411,10 @@ def _signed(change_set: ChangeSet, shape: _Shape, commit: Commit) -> pa.Table:
     for part in change_set.parts if change_set.kind is not Kind.READER else [_told(change_set, commit)]:
         for files, sign in ((part.plus, 1), (part.minus, -1)):
             for file in files:
-                rows = _read(file, wanted)
+                rows = _read(shape.table, file, wanted)
                 tables.append(rows.append_column(_PLACE, pa.array(np.full(rows.num_rows, sign, np.int64))))
         for file in part.cdc:
-            rows = _read(file, wanted.append(pa.field(CHANGE_TYPE, pa.string())))
+            rows = _read(shape.table, file, wanted.append(pa.field(CHANGE_TYPE, pa.string())))
             came = pc.is_in(
                 rows.column(CHANGE_TYPE), value_set=pa.array([kind for kind, sign in CHANGE_SIGNS.items() if sign > 0])
             )
@@ -403,13 +425,20 @@ def _signed(change_set: ChangeSet, shape: _Shape, commit: Commit) -> pa.Table:
 
 def _rows_at(snapshot: Snapshot, shape: _Shape) -> pa.Table:
     wanted = pa.schema([shape.stored.field(name) for name in shape.read])
-    return pa.concat_tables([wanted.empty_table(), *(_read(file, wanted) for file in snapshot.files)])
+    return pa.concat_tables([wanted.empty_table(), *(_read(shape.table, file, wanted) for file in snapshot.files)])
 
 
-def _read(file: DataFile, wanted: pa.Schema) -> pa.Table:
+def _read(table: str, file: DataFile, wanted: pa.Schema) -> pa.Table:
     path = local_path(file.path)
-    rows = pq.read_table(path if path is not None else file.path, columns=wanted.names, partitioning=None)
-    return rows.select(wanted.names).cast(wanted)
+    try:
+        # Opened here: given a path, pyarrow takes one that it cannot look at for one that is not there.
+        with nullcontext(file.path) if path is None else pa.OSFile(path) as source:
+            rows = pq.read_table(source, columns=wanted.names, partitioning=None)
+        return rows.select(wanted.names).cast(wanted)
+    except FileNotFoundError:
+        raise
+    except (*UNREAD, KeyError) as failed:
+        raise unread(failed, table, file.name, local=path is not None) from failed
 
 
 def _exists(path: str) -> bool:

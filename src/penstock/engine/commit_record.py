@@ -54,6 +54,11 @@ class CommitRecord:
     properties: Mapping[str, str] | None = None
     format: int = FORMAT
 
+    @property
+    def last_lsn(self) -> int:
+        """The position that the table has reached with this commit."""
+        return self.first_lsn + self.lsn_count - 1
+
     def to_json(self) -> str:
         """The record as JSON text; `from_json` gives back an equal record."""
         fields: dict[str, Any] = {

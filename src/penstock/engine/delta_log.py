@@ -14,7 +14,8 @@ import json
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -27,6 +28,7 @@ from pyspark.sql.types import StructType
 
 from penstock.engine.allow_list import Protocol, refusal
 from penstock.engine.log_storage import LogStorage, Stamp, local_path, log_storage, modified_at
+from penstock.engine.unread import UNREAD, unreachable
 from penstock.errors import FrontierLost, SourceMissing, StorageUnreachable
 
 T = TypeVar("T")
@@ -234,12 +236,16 @@ class Snapshot:
 
 
 class DeltaLog:
-    """The log of the table at `root`; safe to share between threads."""
+    """The log of the table at `root`; safe to share between threads.
+
+    `SystemTrouble` if it cannot be read for the moment.
+    """
 
     def __init__(self, root: str) -> None:
         path = local_path(root)
         self.root = root.rstrip("/") if path is None else path
-        self._storage: LogStorage = log_storage(root)
+        with self._reading():
+            self._storage: LogStorage = log_storage(root)
         self._lock = threading.RLock()
         self._latest: int | None = None
         self._snapshots: _Cache[Snapshot] = _Cache(SNAPSHOTS_KEPT)
@@ -247,7 +253,7 @@ class DeltaLog:
 
     def latest_version(self) -> int:
         """The newest version; `SourceMissing` if there is no Delta table here."""
-        with self._lock:
+        with self._lock, self._reading():
             known = self._latest
             if known is None or self._storage.stamp(_commit_name(known)) is None:
                 known = self._list_latest()
@@ -261,7 +267,7 @@ class DeltaLog:
 
         `FrontierLost` if that version cannot be rebuilt any more, `SourceMissing` if there is no table.
         """
-        with self._lock:
+        with self._lock, self._reading():
             if version is None:
                 version = self.latest_version()
             stamp = self._storage.stamp(_commit_name(version))
@@ -273,7 +279,8 @@ class DeltaLog:
 
     def stamp(self, version: int) -> Stamp | None:
         """The identity of a commit's file, or None if there is none."""
-        return self._storage.stamp(_commit_name(version))
+        with self._reading():
+            return self._storage.stamp(_commit_name(version))
 
     def commits(self, before: int, after: int) -> tuple[Commit, ...]:
         """The commits of the interval `(before, after]`, oldest first; `FrontierLost` if one of them is gone."""
@@ -281,7 +288,7 @@ class DeltaLog:
 
     def commit(self, version: int) -> Commit:
         """One commit; `FrontierLost` if its file is gone."""
-        with self._lock:
+        with self._lock, self._reading():
             name = _commit_name(version)
             stamp = self._storage.stamp(name)
             found = self._commits.get(version, stamp)
@@ -300,6 +307,15 @@ class DeltaLog:
                     raise StorageUnreachable(name=self.root, why=why) from broken
                 self._commits.put(version, stamp, found)
             return found
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        try:
+            yield
+        except FileNotFoundError:
+            raise
+        except UNREAD as failed:
+            raise unreachable(failed, self.root) from failed
 
     def _list_latest(self) -> int:
         try:

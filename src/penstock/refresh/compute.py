@@ -42,6 +42,7 @@ from penstock.errors import InternalError, KeyViolated, QueryFailed, StateDamage
 from penstock.names import Interval
 from penstock.operators.delta_query import STORED, DeltaQuery, Leaf, LeafKind, Moment
 from penstock.refresh.decide import Decision
+from penstock.refresh.next_lsn import was_filled
 from penstock.settings import Settings
 
 SMALL_SOURCES = 64 * 1024 * 1024
@@ -342,7 +343,7 @@ def _overwrite(work: Work, decision: Decision, timed: Timed, tell: Tell) -> Comp
             raise KeyViolated(key=", ".join(work.definition.key), name=work.name, sample=doubled)
         inserted = count_visible(ready.rows, store)
         deleted = 0
-        if replaces := work.pin.record is not None:
+        if replaces := was_filled(work.pin, work.meta):
             deleted = work.workspace.stored_rows(work.storage.path, work.pin.version)
     applier = choose_applier(ready, work.settings)
 

@@ -89,6 +89,7 @@ def _restored(warehouse: Warehouse, path: str, storage: Storage, definition: Def
             data_timestamp=record.data_timestamp if record else None,
             frontier=record.frontier if record else None,
             frontier_version=pin.record_version,
+            last_lsn=record.last_lsn if record else None,
         ),
         dependencies_of(bound),
         now=warehouse.now(),

@@ -36,7 +36,7 @@ from penstock.catalog.owner import current_owner
 from penstock.catalog.writer import CatalogWriter
 from penstock.compile.plan import Plan
 from penstock.engine.commit import carry_frontier
-from penstock.engine.commit_record import FIRST_LSN, CommitRecord
+from penstock.engine.commit_record import CommitRecord
 from penstock.engine.definition import Definition
 from penstock.engine.handles import Handles
 from penstock.engine.interval import ChangeSet, classify
@@ -59,6 +59,7 @@ from penstock.refresh.decide import Decision, Facts, decide
 from penstock.refresh.define import check_graph, dependencies_of
 from penstock.refresh.fuse import check_fuse
 from penstock.refresh.lease import HeldLease, hold
+from penstock.refresh.next_lsn import next_lsn
 from penstock.refresh.result import Progress, RefreshResult, Report
 from penstock.refresh.survey import Pins, Situation, survey
 from penstock.refresh.weigh import weigh
@@ -386,7 +387,7 @@ class Refresher:
             _log.info("%s: commits of others accepted, they move no rows: %s", meta.name, told)
         if decision.action is Action.NO_DATA:
             carried = self._carried(attempt, decision, situation, pin, storage, definition)
-            return self._finish(attempt, decision, situation, pin, None, held, plan, carried)
+            return self._finish(attempt, decision, situation, pin, None, held, plan, carried, pin.record)
 
         def tell(stage: str, done: int) -> None:
             if report is not None:
@@ -398,7 +399,7 @@ class Refresher:
         tell("compute", 0)
         computed = compute(work, decision, attempt.timed, tell)
         redefined = computed.redefined or attempt.wanted
-        committed_version = None
+        committed_version, record = None, pin.record
         if computed.change is not None:
             tell("commit", 2)
             if redefined is not None:
@@ -414,7 +415,9 @@ class Refresher:
                 self._redefine(meta, storage, redefined, work)
         else:
             committed_version = self._carried(attempt, computed.decision, situation, pin, storage, definition)
-        result = self._finish(attempt, computed.decision, situation, pin, computed, held, plan, committed_version)
+        result = self._finish(
+            attempt, computed.decision, situation, pin, computed, held, plan, committed_version, record
+        )
         self._handles.give(self._logs.at(meta.path), pin.handle)
         tell("record", 3)
         return result
@@ -462,7 +465,6 @@ class Refresher:
         definition: Definition,
         computed: Computed | None = None,
     ) -> CommitRecord:
-        held = pin.record
         inserted, deleted = (computed.rows_inserted, computed.rows_deleted) if computed else (0, 0)
         return CommitRecord(
             stream_table_id=definition.id,
@@ -473,7 +475,7 @@ class Refresher:
             data_timestamp=situation.after.data_timestamp,
             rows_inserted=inserted,
             rows_deleted=deleted,
-            first_lsn=held.first_lsn + held.lsn_count if held is not None else FIRST_LSN,
+            first_lsn=next_lsn(pin, attempt.meta, self._catalog, self._now()),
             lsn_count=computed.events if computed else 0,
             replaces=computed is not None and computed.replaces,
             before=situation.before if decision.action is not Action.REINITIALIZE else None,
@@ -488,7 +490,8 @@ class Refresher:
         computed: Computed | None,
         held: HeldLease,
         plan: Plan,
-        version: int | None = None,
+        version: int | None,
+        record: CommitRecord | None,
     ) -> RefreshResult:
         shown = version if version is not None else pin.record_version
         # A rebuild that its worker did not live to tell of: the frontier need not have gone forward.
@@ -508,6 +511,7 @@ class Refresher:
                 after=situation.after,
                 table_version=shown if shown is not None else pin.version,
                 now=self._now(),
+                last_lsn=None if record is None else record.last_lsn,
                 effective_mode=mode,
                 reason_code=decision.reason_code,
                 reason=decision.reason,

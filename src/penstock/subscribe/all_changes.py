@@ -4,7 +4,8 @@
 
 Positions come from the journal (`journal.py`), so they outlive this process and are the same in every other. The newest
 events are in a ring in memory; whoever is further behind is read to from the tables themselves. Only what a table no
-longer holds is lost, and that is said: `NotRetained`, with the next position that can be read.
+longer holds is lost, and that is said: `NotRetained`, with the next position that can be read. What cannot be read for
+the moment is neither lost nor passed over: whoever comes to it hears why, and asks again.
 """
 
 from __future__ import annotations
@@ -100,7 +101,8 @@ class AllChanges:
         """At most so many events after a position, and the position to ask with next.
 
         A page with room left has everything that was committed before it was asked for. Events of tables that may not
-        be read are passed over. `NotRetained` if the next event is gone for ever.
+        be read are passed over. `NotRetained` if the next event is gone for ever, `SystemTrouble` if it cannot be
+        read for the moment.
         """
         events: list[ChangeEvent] = []
         cursor, looked = max(since_lsn, 0), False
@@ -109,8 +111,8 @@ class AllChanges:
             if found.lost:
                 try:
                     stored, cursor = self._stored(cursor, room, may_read)
-                except NotRetained:
-                    # What was found before the loss is given first.
+                except PenstockError:
+                    # What was found before the trouble is given first.
                     if events:
                         break
                     raise
@@ -210,8 +212,13 @@ class AllChanges:
         self._asked_at = time.monotonic()
         held = {table_id: table for table_id, table in self._tables.items() if table_id in found}
         for table_id, meta in found.items():
-            if table_id not in held:
+            if table_id in held:
+                continue
+            try:
                 held[table_id] = _Table(Changelog(str(meta.name), self._logs.at(meta.path)))
+            except PenstockError as error:
+                # Its storage does not answer; it is tried again with the next question.
+                self._tell(str(meta.name), error)
         self._tables = held
 
     def _rest(self, unread: dict[str, PenstockError]) -> None:
@@ -238,8 +245,6 @@ class AllChanges:
                     self._emit(entry)
                 except PenstockError as error:
                     self._tell(entry.stream_table, error)
-                    if error.retry is Retry.BACKOFF:
-                        return
                     # A hole in the ring: a reader who comes to it asks the table, and hears why.
                     self._ring.set_current_lsn(entry.last)
 
@@ -285,10 +290,15 @@ class AllChanges:
                 continue
             try:
                 events += self._events(entry, cursor + 1 - entry.position, limit - len(events))
-            except NotRetained:
-                if cursor == since_lsn:
-                    raise self._lost(since_lsn, entry.last, may_read) from None
-                break
+            except PenstockError as error:
+                if cursor > since_lsn:
+                    break
+                if error.retry is Retry.BACKOFF:
+                    raise
+                # A commit that no trying again makes readable must not stand between its reader and all others.
+                if not isinstance(error, NotRetained):
+                    self._tell(entry.stream_table, error)
+                raise self._lost(since_lsn, entry.last, may_read) from error
             cursor = events[-1].lsn
         if cursor == since_lsn:
             raise self._lost(since_lsn, since_lsn, may_read)

@@ -49,15 +49,17 @@ class PublishedTable:
     schema_json: str
     key: tuple[str, ...] | None
     rows: list[Row] = field(default_factory=list)
+    last_lsn: int = FIRST_LSN - 1
+    """The position reached, as the catalog knows it of other tables."""
 
     def commit(self, put: Sequence[Row] = (), drop: Sequence[Row] = (), *, anew: bool = False) -> CommitRecord:
         """Put rows (by key, or one more copy) and drop rows (by key, or one copy); `anew` replaces everything."""
         pin = self.storage.pin()
-        held = pin.record
+        filled = pin.record is not None or pin.transaction is not None
         was, old = Counter(map(_text, self.rows)), list(self.rows)
         if anew:
             self.rows = list(put)
-            change, events = Change("overwrite", self._stored(put)), 1 if held is not None else len(put)
+            change, events = Change("overwrite", self._stored(put)), 1 if filled else len(put)
         elif self.key is not None:
             change, events = self._keyed(put, drop)
         else:
@@ -73,11 +75,12 @@ class PublishedTable:
             data_timestamp=EPOCH + timedelta(seconds=number),
             rows_inserted=(now - was).total() if not anew else len(put),
             rows_deleted=(was - now).total() if not anew else len(old),
-            first_lsn=held.first_lsn + held.lsn_count if held is not None else FIRST_LSN,
+            first_lsn=(self.last_lsn if pin.record is None else pin.record.last_lsn) + 1,
             lsn_count=events,
-            replaces=anew and held is not None,
+            replaces=anew and filled,
         )
         commit(self.storage, pin, change, record, applier="delta-rs", transaction_number=number)
+        self.last_lsn = record.last_lsn
         return record
 
     def _stored(self, rows: Sequence[Row]) -> Any:

@@ -59,6 +59,7 @@ def everything_set(now: datetime) -> StreamTableMeta:
         data_timestamp=now - MINUTE,
         frontier=Frontier({"s": SourceVersion(7, now)}, now - MINUTE),
         frontier_version=12,
+        last_lsn=34,
         effective_mode=RefreshMode.FULL,
         reason_code="COST",
         reason="recomputing is cheaper",
@@ -316,16 +317,19 @@ def test_a_refresh_moves_the_frontier_and_settles_the_table(
         after=after,
         table_version=5,
         now=now + MINUTE,
+        last_lsn=40,
         effective_mode=RefreshMode.FULL,
         reason_code="FIRST_FILL",
         reason="never filled",
     )
     meta = catalog.get_by_id(a)
-    assert (meta.frontier, meta.frontier_version, meta.data_timestamp) == (after, 5, now)
+    assert (meta.frontier, meta.frontier_version, meta.last_lsn, meta.data_timestamp) == (after, 5, 40, now)
     assert (meta.status, meta.is_populated, meta.consecutive_errors) == (Status.ACTIVE, True, 0)
     assert (meta.last_error, meta.needs_reinit, meta.reinit_reason) == (None, False, None)
     assert (meta.effective_mode, meta.reason_code, meta.reason) == (RefreshMode.FULL, "FIRST_FILL", "never filled")
     assert meta.last_refresh_at == meta.updated_at == now + MINUTE
+    catalog.update_after_refresh(lease, action=Action.NO_DATA, before=after, after=after, table_version=5, now=now)
+    assert catalog.get_by_id(a).last_lsn == 40
 
 
 def test_a_refresh_of_a_suspended_table_does_not_resume_it(

@@ -307,3 +307,27 @@ def test_an_entry_that_cannot_be_read_is_named_and_tried_again(tmp_path: Path) -
         log.commit(1)
     entry.write_text(whole)
     assert len(log.commit(1).adds) == 1
+
+
+def test_a_log_that_cannot_be_reached_is_trouble_that_may_pass(tmp_path: Path) -> None:
+    write(tmp_path, 0, PROTOCOL, metadata())
+    write(tmp_path, 1, add("a"))
+    log, entry = DeltaLog(str(tmp_path)), tmp_path / "_delta_log" / f"{1:020d}.json"
+    whole = entry.read_text()
+    entry.unlink()
+    entry.symlink_to(entry)
+    for ask in (lambda: log.commit(1), log.snapshot, log.latest_version, lambda: log.stamp(1)):
+        with pytest.raises(StorageUnreachable, match="symbolic links"):
+            ask()
+    entry.unlink()
+    entry.write_text(whole)
+    assert log.snapshot().version == 1
+
+
+def test_a_damaged_checkpoint_is_trouble_that_may_pass(tmp_path: Path) -> None:
+    write(tmp_path, 0, PROTOCOL, metadata())
+    write(tmp_path, 1, add("a"))
+    checkpoint(tmp_path, f"{1:020d}.checkpoint.parquet", STATE)
+    (tmp_path / "_delta_log" / f"{1:020d}.checkpoint.parquet").write_bytes(b"nothing of the kind")
+    with pytest.raises(StorageUnreachable):
+        DeltaLog(str(tmp_path)).snapshot()

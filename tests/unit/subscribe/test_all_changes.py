@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from penstock.changes.row_event import ChangeEvent
-from penstock.errors import NotRetained
+from penstock.errors import NotRetained, StorageUnreachable
 from penstock.subscribe.all_changes import AllChanges
 from penstock.testing.published import Published, PublishedTable
 
@@ -258,3 +258,74 @@ def test_several_consumers_read_the_same_ring(world: Published) -> None:
     assert cached == {}
     assert told(every.page(position, 10).events) == told(page.events)
     assert every.stats().buffered_events == 1
+
+
+def data_files(table: PublishedTable) -> list[Path]:
+    return [each for each in Path(table.storage.path).rglob("*.parquet") if "_delta_log" not in each.parts]
+
+
+def test_a_commit_with_damaged_files_is_lost_and_the_others_are_not(world: Published, opened: list[AllChanges]) -> None:
+    every, a, b = ring(world, opened, 100), one(world, "a"), one(world, "b")
+    with every._turn:
+        a.commit(put=[{"k": 1, "v": 1}])
+        for file in data_files(a):
+            file.write_bytes(file.read_bytes()[:20])
+        b.commit(put=[{"k": 1, "v": 1}])
+    with pytest.raises(NotRetained) as lost:
+        every.page(0, 10)
+    assert lost.value.facts["earliest_lsn"] == 2
+    assert told(every.page(1, 10).events) == [(2, "default.b", "insert")]
+
+
+def test_a_commit_that_contradicts_its_record_is_lost_and_the_others_are_not(
+    world: Published, opened: list[AllChanges]
+) -> None:
+    a, b = one(world, "a"), one(world, "b")
+    a.commit(put=[{"k": 1, "v": 1}])
+    entry = Path(a.storage.path) / "_delta_log" / f"{1:020d}.json"
+    entry.write_text(entry.read_text().replace('\\"lsn_count\\":1', '\\"lsn_count\\":2'))
+    b.commit(put=[{"k": 1, "v": 1}])
+    every = ring(world, opened, 100)
+    with pytest.raises(NotRetained) as lost:
+        every.page(0, 10)
+    assert told(every.page(lost.value.facts["earliest_lsn"] - 1, 10).events) == [(3, "default.b", "insert")]
+
+
+def test_what_cannot_be_read_now_is_said_and_read_later(world: Published, opened: list[AllChanges]) -> None:
+    every, a, b = ring(world, opened, 100), one(world, "a"), one(world, "b")
+    with every._turn:
+        a.commit(put=[{"k": 1, "v": 1}])
+        whole = {file: file.read_bytes() for file in data_files(a)}
+        for file in whole:
+            file.unlink()
+            file.symlink_to(file)
+        b.commit(put=[{"k": 1, "v": 1}])
+        every.look()
+    with pytest.raises(StorageUnreachable, match=r"default\.a"):
+        every.page(0, 10)
+    assert told(every.page(1, 10).events) == [(2, "default.b", "insert")]
+    for file, content in whole.items():
+        file.unlink()
+        file.write_bytes(content)
+    assert told(every.page(0, 10).events) == [(1, "default.a", "insert"), (2, "default.b", "insert")]
+
+
+def test_a_log_that_cannot_be_read_does_not_keep_the_others_waiting(world: Published, opened: list[AllChanges]) -> None:
+    a, b = one(world, "a"), one(world, "b")
+    a.commit(put=[{"k": 1, "v": 1}])
+    log = Path(a.storage.path) / "_delta_log"
+    shutil.move(log, log.with_name("away"))
+    log.symlink_to(log)
+    every = ring(world, opened, 100)
+    b.commit(put=[{"k": 1, "v": 1}])
+    assert told(every.page(0, 10).events) == [(1, "default.b", "insert")]
+    log.unlink()
+    shutil.move(log.with_name("away"), log)
+    assert [each[1] for each in _until_two(every)] == ["default.b", "default.a"]
+
+
+def _until_two(every: AllChanges) -> list[Told]:
+    until = time.monotonic() + 20
+    while len(found := told(every.page(0, 10).events)) < 2 and time.monotonic() < until:
+        time.sleep(0.05)
+    return found

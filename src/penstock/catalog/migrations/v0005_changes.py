@@ -1,7 +1,8 @@
 """Durable subscriptions keep their positions, and the changes of all stream tables have one order.
 
 The journal has a row for each commit of each stream table that changed rows: where its events begin in the order of all
-(`position`), and where in the stream table's own changelog (`first_lsn`).
+(`position`), and where in the stream table's own changelog (`first_lsn`). A stream table says how far that changelog
+has got (`last_lsn`), for when the log no longer does.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ STATEMENTS = (
         UNIQUE (table_id, version)
     )
     """,
+    "ALTER TABLE stream_tables ADD COLUMN last_lsn BIGINT",
     "INSERT INTO meta (key, number) VALUES ('last_position', 0)",
 )
 
