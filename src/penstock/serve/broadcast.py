@@ -18,11 +18,8 @@ from penstock.changes.commit_changes import CommitChanges
 from penstock.changes.event_json import milliseconds
 from penstock.errors import InternalError, PenstockError
 from penstock.serve.choice import Choice
-from penstock.serve.piece import Piece, pieces_of
+from penstock.serve.piece import LARGE_ROWS, Piece, pieces_of, rows_of
 from penstock.subscribe.subscription import Subscription
-
-LARGE_ROWS: Final = 1000
-"""A commit of more rows is encoded by a thread, so that the event loop goes on meanwhile."""
 
 PIECE_COST: Final = 200
 """Bytes that a piece takes up beside those to send, so that pieces without any are counted too."""
@@ -111,12 +108,10 @@ class Broadcast:
             self._end()
 
     async def _encoded(self, changes: CommitChanges) -> list[Piece]:
-        form, framing = self.choice.form, self.choice.framing
-        rows = changes.events if changes.refreshed is None else changes.refreshed.num_rows
-        if rows <= LARGE_ROWS:
-            return pieces_of(changes, form, framing)
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, pieces_of, changes, form, framing)
+        pieces = pieces_of(changes, self.choice.form, self.choice.framing)
+        if rows_of(changes) <= LARGE_ROWS:
+            return list(pieces)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, list, pieces)
 
     def _mention(self, data: bytes) -> None:
         """Push what is no event, unless the transport has no bytes for it."""

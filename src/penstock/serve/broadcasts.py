@@ -14,6 +14,7 @@ from penstock.errors import ServerStopping
 from penstock.serve.broadcast import Broadcast
 from penstock.serve.choice import Choice
 from penstock.serve.limits import Limits
+from penstock.serve.shared_rows import SharedRows
 from penstock.subscribe.start import Start
 from penstock.subscribe.subscription import Subscription
 
@@ -44,6 +45,7 @@ class Broadcasts:
     def __init__(self, tables: StreamTables, limits: Limits) -> None:
         self.threads = ThreadPoolExecutor(READING_THREADS, thread_name_prefix="penstock-serve")
         self.counts = Counts()
+        self.rows = SharedRows()
         self.stopping = False
         self._tables, self._limits = tables, limits
         self._begun: dict[Choice, asyncio.Task[Broadcast]] = {}
