@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from bisect import bisect_left
+from collections.abc import Callable
 from concurrent.futures import Executor
 from typing import Final
 
@@ -30,7 +31,7 @@ _log = logging.getLogger("penstock.serve")
 class Broadcast:
     """What clients of one choice are told from now on."""
 
-    def __init__(self, choice: Choice, subscription: Subscription, buffer_bytes: int, threads: Executor) -> None:
+    def __init__(self, choice: Choice, subscription: Subscription, room: Callable[[], int], threads: Executor) -> None:
         self.choice = choice
         self.position = self.floor = subscription.position
         self.readers = 0
@@ -41,7 +42,7 @@ class Broadcast:
         self.forgotten_events = 0
         """Events that have left the ring."""
         self._subscription, self._threads = subscription, threads
-        self._room = buffer_bytes
+        self._room = room
         self._ring: list[Piece] = []
         self._base = 0
         self._bytes = 0
@@ -121,9 +122,9 @@ class Broadcast:
     def _push(self, pieces: list[Piece]) -> None:
         self._ring += pieces
         self._bytes += sum(map(_cost, pieces))
-        surplus = 0
+        surplus, room = 0, self._room()
         # The newest stays, however large: there are clients who wait for it.
-        while self._bytes > self._room and surplus < len(self._ring) - 1:
+        while self._bytes > room and surplus < len(self._ring) - 1:
             gone = self._ring[surplus]
             self._bytes -= _cost(gone)
             self.forgotten_events += gone.events
