@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from bisect import bisect_left
+from collections.abc import Callable
 from concurrent.futures import Executor
 from typing import Final
 
@@ -18,11 +19,8 @@ from penstock.changes.commit_changes import CommitChanges
 from penstock.changes.event_json import milliseconds
 from penstock.errors import InternalError, PenstockError
 from penstock.serve.choice import Choice
-from penstock.serve.piece import Piece, pieces_of
+from penstock.serve.piece import LARGE_ROWS, Piece, pieces_of, rows_of
 from penstock.subscribe.subscription import Subscription
-
-LARGE_ROWS: Final = 1000
-"""A commit of more rows is encoded by a thread, so that the event loop goes on meanwhile."""
 
 PIECE_COST: Final = 200
 """Bytes that a piece takes up beside those to send, so that pieces without any are counted too."""
@@ -33,7 +31,7 @@ _log = logging.getLogger("penstock.serve")
 class Broadcast:
     """What clients of one choice are told from now on."""
 
-    def __init__(self, choice: Choice, subscription: Subscription, buffer_bytes: int, threads: Executor) -> None:
+    def __init__(self, choice: Choice, subscription: Subscription, room: Callable[[], int], threads: Executor) -> None:
         self.choice = choice
         self.position = self.floor = subscription.position
         self.readers = 0
@@ -44,7 +42,7 @@ class Broadcast:
         self.forgotten_events = 0
         """Events that have left the ring."""
         self._subscription, self._threads = subscription, threads
-        self._room = buffer_bytes
+        self._room = room
         self._ring: list[Piece] = []
         self._base = 0
         self._bytes = 0
@@ -111,12 +109,10 @@ class Broadcast:
             self._end()
 
     async def _encoded(self, changes: CommitChanges) -> list[Piece]:
-        form, framing = self.choice.form, self.choice.framing
-        rows = changes.events if changes.refreshed is None else changes.refreshed.num_rows
-        if rows <= LARGE_ROWS:
-            return pieces_of(changes, form, framing)
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, pieces_of, changes, form, framing)
+        pieces = pieces_of(changes, self.choice.form, self.choice.framing)
+        if rows_of(changes) <= LARGE_ROWS:
+            return list(pieces)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, list, pieces)
 
     def _mention(self, data: bytes) -> None:
         """Push what is no event, unless the transport has no bytes for it."""
@@ -126,9 +122,9 @@ class Broadcast:
     def _push(self, pieces: list[Piece]) -> None:
         self._ring += pieces
         self._bytes += sum(map(_cost, pieces))
-        surplus = 0
+        surplus, room = 0, self._room()
         # The newest stays, however large: there are clients who wait for it.
-        while self._bytes > self._room and surplus < len(self._ring) - 1:
+        while self._bytes > room and surplus < len(self._ring) - 1:
             gone = self._ring[surplus]
             self._bytes -= _cost(gone)
             self.forgotten_events += gone.events

@@ -14,11 +14,18 @@ from penstock.errors import ServerStopping
 from penstock.serve.broadcast import Broadcast
 from penstock.serve.choice import Choice
 from penstock.serve.limits import Limits
+from penstock.serve.shared_rows import SharedRows
 from penstock.subscribe.start import Start
 from penstock.subscribe.subscription import Subscription
 
 LINGER_SECONDS: Final = 30.0
 """A client that comes again within this time finds its broadcast as it left it."""
+
+LINGERING: Final = 16
+"""So many broadcasts without clients wait for them; where there are more, the one that was left first goes."""
+
+FULL_RINGS: Final = 64
+"""All rings together take no more room than so many full ones; where there are more, each is smaller."""
 
 HEARTBEAT_SECONDS: Final = 15.0
 
@@ -44,9 +51,11 @@ class Broadcasts:
     def __init__(self, tables: StreamTables, limits: Limits) -> None:
         self.threads = ThreadPoolExecutor(READING_THREADS, thread_name_prefix="penstock-serve")
         self.counts = Counts()
+        self.rows = SharedRows()
         self.stopping = False
         self._tables, self._limits = tables, limits
         self._begun: dict[Choice, asyncio.Task[Broadcast]] = {}
+        self._unused: dict[Broadcast, None] = {}
         self._heartbeats: asyncio.Task[None] | None = None
         self._alone: set[Subscription] = set()
 
@@ -74,6 +83,7 @@ class Broadcasts:
                 del self._begun[choice]
             raise
         found.readers += 1
+        self._unused.pop(found, None)
         return found
 
     def leave(self, broadcast: Broadcast) -> None:
@@ -81,6 +91,9 @@ class Broadcasts:
         broadcast.readers -= 1
         if not broadcast.readers and not self.stopping:
             asyncio.get_running_loop().call_later(LINGER_SECONDS, self._forget, broadcast)
+            self._unused[broadcast] = None
+            if len(self._unused) > LINGERING:
+                self._forget(next(iter(self._unused)))
 
     @contextmanager
     def ending(self, subscription: Subscription) -> Iterator[None]:
@@ -116,14 +129,19 @@ class Broadcasts:
         subscription = await loop.run_in_executor(
             self.threads, lambda: choice.subscribe(self._tables, Start("now"), progress=True)
         )
-        begun = Broadcast(choice, subscription, self._limits.buffer_bytes, self.threads)
+        begun = Broadcast(choice, subscription, self._room, self.threads)
         # Those who asked for it may have gone meanwhile.
         loop.call_later(LINGER_SECONDS, self._forget, begun)
         return begun
 
+    def _room(self) -> int:
+        """Bytes for one ring."""
+        return self._limits.buffer_bytes * FULL_RINGS // max(FULL_RINGS, len(self._begun))
+
     def _forget(self, broadcast: Broadcast) -> None:
-        if broadcast.readers or broadcast.ended:
+        if broadcast.readers:
             return
+        self._unused.pop(broadcast, None)
         broadcast.end()
         begun = self._begun.get(broadcast.choice)
         if begun is not None and begun.done() and begun.exception() is None and begun.result() is broadcast:

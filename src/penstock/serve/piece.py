@@ -8,7 +8,7 @@ All rows at once are one event in several pieces: whoever has not got the last o
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from penstock.changes.commit_changes import CommitChanges
@@ -17,6 +17,12 @@ from penstock.serve.framing import Framing
 
 PIECE_BYTES: Final = 64 * 1024
 """What a connection holds back before it lets its sender wait."""
+
+ENCODED_AT_ONCE: Final = 256 * 1024
+"""Bytes of rows that are encoded together, so that a slow client does not hold a whole commit in encoded form."""
+
+LARGE_ROWS: Final = 1000
+"""More rows are encoded by a thread, so that the event loop goes on meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,32 +42,53 @@ class Piece:
         return self.end if self.whole else self.begin + 1
 
 
-def pieces_of(changes: CommitChanges, form: Format, framing: Framing) -> list[Piece]:
-    """The commit, encoded."""
+def rows_of(changes: CommitChanges) -> int:
+    """How many rows there are to encode."""
+    return changes.events if changes.refreshed is None else int(changes.refreshed.num_rows)
+
+
+def pieces_of(changes: CommitChanges, form: Format, framing: Framing) -> Iterator[Piece]:
+    """The commit, encoded as far as it is asked for."""
     if changes.refreshed is not None:
-        return _snapshot(changes, form, framing)
+        yield from _snapshot(changes, form, framing)
+        return
+    at_once, rest = _rows_at_once(changes), changes
+    while rest:
+        part = rest.first(at_once)
+        yield from _events(part, form, framing)
+        if part is rest:
+            return
+        rest = rest.after(part.last_lsn)
+
+
+def _events(changes: CommitChanges, form: Format, framing: Framing) -> Iterator[Piece]:
     lsns, bodies = row_events(changes, form)
-    pieces: list[Piece] = []
     begin, done = changes.first_lsn - 1, 0
     for count in _portions(bodies):
         following = done + count
         # The commit ends behind events that were not chosen.
         end = lsns[following - 1] if following < len(lsns) else changes.last_lsn
         data = framing.changes(lsns[done:following], bodies[done:following])
-        pieces.append(Piece(begin, end, count, data))
+        yield Piece(begin, end, count, data)
         begin, done = end, following
-    return pieces
 
 
-def _snapshot(changes: CommitChanges, form: Format, framing: Framing) -> list[Piece]:
-    rows = all_rows(changes, form)
-    lsn, pieces, done = changes.last_lsn, [], 0
-    for count in _portions(rows) if rows else [0]:
-        part, last = rows[done : done + count], done + count == len(rows)
-        data = framing.snapshot(lsn, part, first=done == 0, last=last)
-        pieces.append(Piece(lsn - 1, lsn if last else lsn - 1, int(last), data, last))
-        done += count
-    return pieces
+def _snapshot(changes: CommitChanges, form: Format, framing: Framing) -> Iterator[Piece]:
+    assert changes.refreshed is not None
+    lsn, done, every = changes.last_lsn, 0, changes.refreshed
+    at_once = _rows_at_once(changes)
+    for place in range(0, max(every.num_rows, 1), at_once):
+        rows = all_rows(replace(changes, refreshed=every.slice(place, at_once)), form)
+        taken = 0
+        for count in _portions(rows) if rows else [0]:
+            part, last = rows[taken : taken + count], done + count == every.num_rows
+            data = framing.snapshot(lsn, part, first=done == 0, last=last)
+            yield Piece(lsn - 1, lsn if last else lsn - 1, int(last), data, last)
+            taken, done = taken + count, done + count
+
+
+def _rows_at_once(changes: CommitChanges) -> int:
+    return max(1, rows_of(changes) * ENCODED_AT_ONCE // max(changes.nbytes, 1))
 
 
 def _portions(bodies: Sequence[bytes]) -> Iterator[int]:

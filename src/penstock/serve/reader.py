@@ -14,19 +14,23 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from itertools import islice
 from types import TracebackType
 from typing import Final, Literal
 
+from penstock.changes.commit_changes import CommitChanges
 from penstock.errors import InvalidValue, PenstockError, ServerStopping, SubscriptionEnded, TooSlow
 from penstock.serve.broadcast import Broadcast
 from penstock.serve.broadcasts import Broadcasts
 from penstock.serve.choice import Choice
-from penstock.serve.piece import Piece, pieces_of
+from penstock.serve.piece import LARGE_ROWS, Piece, pieces_of, rows_of
 from penstock.subscribe.start import Start
 from penstock.subscribe.subscription import Subscription
 
 SlowPolicy = Literal["block", "drop_oldest", "close"]
 SLOW_POLICIES: Final[tuple[SlowPolicy, ...]] = ("block", "drop_oldest", "close")
+PIECES_AHEAD: Final = 4
+"""Pieces of a large commit that are encoded before the client takes the first of them."""
 
 
 class Reader:
@@ -154,16 +158,24 @@ class Reader:
 
     async def _by_itself(self) -> AsyncIterator[list[Piece]]:
         assert self._own is not None
-        choice = self._broadcast.choice
         with self._broadcasts.ending(self._own):
-            async for changes in self._own.commits_async():
+            async for changes in self._commits(self._own):
                 if changes.refreshed is not None and changes.last_lsn == self.sent:
                     # The name had begun with all rows and never acknowledged them, so they come again.
                     self.sent = None
-                for piece in pieces_of(changes, choice.form, choice.framing):
+                async for piece in self._encoded(changes):
                     yield [piece]
                     self.position = piece.end
+                # Until the next commit comes nobody needs these rows.
+                del changes
         raise self._why_ended()
+
+    async def _commits(self, own: Subscription) -> AsyncIterator[CommitChanges]:
+        """What is there, then what comes."""
+        while (changes := await self._next_commit(own)) is not None:
+            yield changes
+        async for changes in own.commits_async():
+            yield changes
 
     def _taken(self) -> list[Piece]:
         assert self._next is not None
@@ -179,23 +191,19 @@ class Reader:
 
     async def _catch_up(self) -> AsyncIterator[list[Piece]]:
         """From the log, commit by commit, until the ring can take over."""
-        broadcasts, choice, loop = self._broadcasts, self._broadcast.choice, asyncio.get_running_loop()
+        broadcasts, choice = self._broadcasts, self._broadcast.choice
         broadcasts.counts.caught_up += 1
         own = self._own or await _in_thread(broadcasts, choice, Start("lsn", self.position))
         self._own = own
-
-        def following() -> list[Piece] | None:
-            commit = own.next_commit(0)
-            return None if commit is None else pieces_of(commit, choice.form, choice.framing)
-
         while True:
             if broadcasts.stopping:
                 raise self._why_ended()
-            pieces = await loop.run_in_executor(broadcasts.threads, following)
-            for piece in pieces or ():
-                yield [piece]
-                self.position = piece.end
-            if pieces is None:
+            commit = await self._next_commit(own)
+            if commit is not None:
+                async for piece in self._encoded(commit):
+                    yield [piece]
+                    self.position = piece.end
+            else:
                 self.position = max(self.position, own.position)
                 number = self._broadcast.join(self.position)
                 if number is not None:
@@ -204,6 +212,33 @@ class Reader:
                     raise self._why_ended()
         self._leave_own()
         self._join(number)
+
+    async def _next_commit(self, own: Subscription) -> CommitChanges | None:
+        """The next commit that is there already, read by a thread."""
+        broadcasts, choice = self._broadcasts, self._broadcast.choice
+
+        def following() -> CommitChanges | None:
+            commit = own.next_commit(0)
+            return None if commit is None else broadcasts.rows.of(choice, commit)
+
+        return await asyncio.get_running_loop().run_in_executor(broadcasts.threads, following)
+
+    async def _encoded(self, changes: CommitChanges) -> AsyncIterator[Piece]:
+        """The pieces of a commit; if it is large, as the client takes them."""
+        choice = self._broadcast.choice
+        pieces = pieces_of(changes, choice.form, choice.framing)
+        if rows_of(changes) <= LARGE_ROWS:
+            for piece in pieces:
+                yield piece
+            return
+        loop, threads = asyncio.get_running_loop(), self._broadcasts.threads
+        while not self._broadcasts.stopping:
+            some = await loop.run_in_executor(threads, list, islice(pieces, PIECES_AHEAD))
+            if not some:
+                return
+            for piece in some:
+                yield piece
+        raise self._why_ended()
 
     def _join(self, number: int) -> None:
         self._next = number

@@ -6,12 +6,15 @@ The ring is so small, and pieces are so short, that readers fall out of it and c
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import random
+import threading
 from collections.abc import AsyncIterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from penstock.errors import InvalidValue
@@ -20,7 +23,7 @@ from penstock.serve.broadcasts import Broadcasts
 from penstock.serve.choice import Choice
 from penstock.serve.limits import Limits
 from penstock.serve.piece import Piece, pieces_of
-from penstock.serve.reader import Reader, SlowPolicy
+from penstock.serve.reader import PIECES_AHEAD, Reader, SlowPolicy
 from penstock.subscribe.start import Start
 from penstock.testing.published import Published, PublishedTable
 
@@ -237,6 +240,104 @@ def test_a_part_of_a_commit_can_be_acknowledged_and_no_more(tmp_path: Path, monk
         asyncio.run(play())
 
 
+class Counting(Told):
+    """How many pieces were made, and by which threads."""
+
+    def __init__(self) -> None:
+        self.made = 0
+        self.threads: set[threading.Thread] = set()
+
+    def _count(self) -> None:
+        self.made += 1
+        self.threads.add(threading.current_thread())
+
+    def changes(self, lsns: Sequence[int], bodies: Sequence[bytes]) -> bytes:
+        self._count()
+        return super().changes(lsns, bodies)
+
+    def snapshot(self, lsn: int, rows: Sequence[bytes], *, first: bool, last: bool) -> bytes:
+        self._count()
+        return super().snapshot(lsn, rows, first=first, last=last)
+
+
+def rows(count: int) -> list[dict[str, object]]:
+    return [{"k": key, "v": f"{key:06d}" + "x" * 100} for key in range(count)]
+
+
+@pytest.mark.parametrize("durable", [False, True])
+@pytest.mark.parametrize("start", [Start("snapshot"), Start("lsn", 0)])
+def test_a_large_commit_is_encoded_as_it_is_taken_and_by_a_thread(tmp_path: Path, start: Start, durable: bool) -> None:
+    with Published.open(tmp_path) as world:
+        world.keyed("t", {"k": "long", "v": "string"}, key=("k",)).commit(put=rows(20_000))
+
+        async def play() -> None:
+            broadcasts, framing = Broadcasts(world.tables, Limits()), Counting()
+            name = "d" if durable else None
+            async with await Reader.open(broadcasts, Choice("default.t", framing), start, durable=name) as reader:
+                taken: list[Piece] = []
+                async for pieces in reader.pieces():
+                    taken += pieces
+                    assert framing.made <= len(taken) + PIECES_AHEAD
+                    if pieces[-1].end == 20_000:
+                        break
+                assert len(taken) > 3 * PIECES_AHEAD
+                assert taken[0].begin == (19_999 if start.kind == "snapshot" else 0)
+                told = [json.loads(piece.data) for piece in taken]
+                if start.kind == "snapshot":
+                    assert sum(each["rows"] for each in told) == 20_000
+                    assert [each["first"] for each in told] == [True] + [False] * (len(told) - 1)
+                    assert [each["last"] for each in told] == [False] * (len(told) - 1) + [True]
+                else:
+                    assert [lsn for each in told for lsn in each["lsns"]] == list(range(1, 20_001))
+                    assert all(left.end == right.begin for left, right in pairwise(taken))
+                assert threading.current_thread() not in framing.threads
+            broadcasts.stop()
+
+        asyncio.run(play())
+
+
+@pytest.mark.parametrize("durable", [False, True])
+def test_slow_clients_hold_the_rows_to_begin_with_together(tmp_path: Path, durable: bool) -> None:
+    with Published.open(tmp_path) as world:
+        table = world.keyed("t", {"k": "long", "v": "string"}, key=("k",))
+        table.commit(put=rows(20_000))
+
+        async def play() -> None:
+            broadcasts, choice = Broadcasts(world.tables, Limits()), Choice("default.t", TOLD)
+            readers = [
+                await Reader.open(broadcasts, choice, Start("snapshot"), durable=f"d{number}" if durable else None)
+                for number in range(6)
+            ]
+            streams = [reader.pieces() for reader in readers]
+            before = pa.total_allocated_bytes()
+            await anext(streams[0])
+            one = pa.total_allocated_bytes() - before
+            for stream in streams[1:]:
+                await anext(stream)
+            assert len(broadcasts.rows) == 1
+            assert one > 1_000_000
+            assert pa.total_allocated_bytes() - before < 2 * one
+            for stream in streams:
+                while not (await anext(stream))[-1].whole:
+                    pass
+            # Whoever has got them waits for the next commit without them.
+            waiting = [asyncio.ensure_future(anext(stream)) for stream in streams]
+            async with asyncio.timeout(PATIENCE):
+                while len(broadcasts.rows):
+                    await asyncio.sleep(0.01)
+                    # asyncio's futures of threads refer to themselves.
+                    gc.collect()
+            assert pa.total_allocated_bytes() - before < one / 2
+            await asyncio.to_thread(table.commit, put=[{"k": -1, "v": ""}])
+            for given in await asyncio.gather(*waiting):
+                assert given[-1].end >= 20_000
+            for reader in readers:
+                await reader.__aexit__(None, None, None)
+            broadcasts.stop()
+
+        asyncio.run(play())
+
+
 def test_pieces_cover_a_commit_without_a_hole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pieces_module, "PIECE_BYTES", 300)
     with Published.open(tmp_path) as world:
@@ -245,7 +346,7 @@ def test_pieces_cover_a_commit_without_a_hole(tmp_path: Path, monkeypatch: pytes
         subscription = world.tables.subscribe("t", lsn=0, where="k < 30")
         commit = subscription.next_commit(0)
         assert commit is not None
-        pieces = pieces_of(commit, "json", TOLD)
+        pieces = list(pieces_of(commit, "json", TOLD))
         assert len(pieces) > 5
         assert pieces[0].begin == 0
         # What was not chosen at the end belongs to the last piece.
@@ -261,7 +362,7 @@ def test_all_rows_count_once_they_are_complete(tmp_path: Path, monkeypatch: pyte
         table.commit(put=[{"k": key} for key in range(40)])
         commit = world.tables.subscribe("t", start="snapshot").next_commit(0)
         assert commit is not None
-        pieces = pieces_of(commit, "json", TOLD)
+        pieces = list(pieces_of(commit, "json", TOLD))
         assert [piece.events for piece in pieces] == [0] * (len(pieces) - 1) + [1]
         assert [piece.whole for piece in pieces] == [False] * (len(pieces) - 1) + [True]
         assert (pieces[0].end, pieces[-1].end) == (39, 40)
