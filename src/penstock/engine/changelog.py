@@ -10,6 +10,7 @@ alike. A commit that changed hidden columns only has no events.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
@@ -96,12 +97,29 @@ class Changelog:
         return found
 
     def keeps(self, version: int) -> bool:
-        """False if our commit of this version, or a file of it, is gone; rows are not read."""
-        if self._ours(version) is None:
+        """False if our commit of this version, or a file of it, is gone for ever; rows are not read.
+
+        An error if that cannot be told: the table as a whole is not there, or does not answer.
+        """
+        if self._ours(version) is not None:
+            commit = self._log.commit(version)
+            if all(self._is_there(file) for file in [*commit.cdc, *(added.file for added in commit.adds)]):
+                return True
+        # Only inside a table that is there is something gone.
+        self._log.latest_version()
+        return False
+
+    def _is_there(self, file: DataFile) -> bool:
+        path = local_path(file.path)
+        if path is None:
+            return True
+        try:
+            os.stat(path)
+        except FileNotFoundError:
             return False
-        commit = self._log.commit(version)
-        files = [*commit.cdc, *(added.file for added in commit.adds)]
-        return all((path := local_path(file.path)) is None or _exists(path) for file in files)
+        except OSError as failed:
+            raise unread(failed, self.name, file.name, local=True) from failed
+        return True
 
     def committed_at(self, entry: Entry) -> datetime:
         """When a commit was made."""
@@ -434,14 +452,6 @@ def _read(table: str, file: DataFile, wanted: pa.Schema) -> pa.Table:
         raise
     except (*UNREAD, KeyError) as failed:
         raise unread(failed, table, file.name, local=path is not None) from failed
-
-
-def _exists(path: str) -> bool:
-    try:
-        with open(path, "rb"):
-            return True
-    except OSError:
-        return False
 
 
 def _repeated(rows: pa.Table, times: pa.ChunkedArray) -> pa.Table:
