@@ -30,7 +30,7 @@ from penstock.engine.interval import ChangeSet, Kind, Part, Way, classify
 from penstock.engine.log_storage import local_path
 from penstock.engine.scan import CHANGE_SIGNS, CHANGE_TYPE
 from penstock.engine.storage import DEFINITION_KEY, ID_KEY, KEY_KEY, records, standing
-from penstock.engine.storage_schema import arrow_schema
+from penstock.engine.storage_schema import arrow_schema, same_columns
 from penstock.engine.unread import UNREAD, unread
 from penstock.errors import (
     FrontierLost,
@@ -239,7 +239,7 @@ class Changelog:
             commit = self._log.commit(entry.version)
             shape = _Shape.of(self.name, snapshot, record)
             if replaces or before is None:
-                parts = _all_rows(snapshot, shape)
+                parts = _all_rows(self._laid_out(snapshot), shape)
             else:
                 parts = _net(classify(self._log, before, entry.version), shape, commit)
         except (FrontierLost, FileNotFoundError):
@@ -270,6 +270,16 @@ class Changelog:
             insert_lsns=places[deleted + updated :],
             refreshed=parts.refreshed,
         )
+
+    def _laid_out(self, snapshot: Snapshot) -> Snapshot:
+        """The same rows as they lie in the newest version that still has them: VACUUM leaves those files longest."""
+        version, newest = snapshot.version, self._log.latest_version()
+        while version < newest and not (commit := self._log.commit(version + 1)).moves_data:
+            moved = commit.metadata
+            if moved is not None and not same_columns(snapshot.metadata.schema_json, moved.schema_json):
+                break
+            version += 1
+        return self._log.snapshot(version)
 
     def _kept(self) -> Iterator[Entry]:
         """Commits whose files are all there, and whose table before them can be read, oldest first."""

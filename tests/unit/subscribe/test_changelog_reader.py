@@ -11,7 +11,7 @@ import pytest
 from penstock.errors import NotReached, NotRetained
 from penstock.subscribe.start import Start, locate
 from penstock.testing.changelog_oracle import assert_changelog
-from penstock.testing.published import EPOCH, Published
+from penstock.testing.published import EPOCH, Published, PublishedTable
 
 SALES = {"region": "string", "total": "long"}
 
@@ -133,3 +133,24 @@ def test_points_that_lie_ahead_or_are_gone_are_refused(world: Published) -> None
         Path(file.file.path).unlink()
     with pytest.raises(NotRetained, match=rf"earliest retained is {second.version + 1}"):
         changelog.changes(second)
+
+
+def test_rows_that_were_only_laid_out_anew_are_read_where_they_lie_now(world: Published) -> None:
+    sales = world.keyed("sales", SALES, ("region",))
+    for total in range(4):
+        sales.commit(put=[{"region": f"r{total}", "total": total}])
+    assert sales.storage.pin().handle.optimize.compact()["numFilesRemoved"] > 1
+    sales.storage.set_configuration({"delta.checkpointInterval": "50"})
+    assert vacuum(sales)
+    changelog = world.tables.changelog("sales")
+    newest = changelog.newest()
+    assert changelog.snapshot(newest).column("total").to_pylist() == [0, 1, 2, 3]
+    sales.commit(put=[{"region": "r0", "total": 9}])
+    assert changelog.snapshot(newest).column("total").to_pylist() == [0, 1, 2, 3]
+    assert changelog.snapshot(changelog.newest()).column("total").to_pylist() == [9, 1, 2, 3]
+
+
+def vacuum(table: PublishedTable) -> list[str]:
+    """What VACUUM takes away that keeps nothing: every file that is not in the newest version."""
+    handle = table.storage.pin().handle
+    return list(handle.vacuum(retention_hours=0, enforce_retention_duration=False, dry_run=False))
