@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -386,7 +387,7 @@ def _net(change_set: ChangeSet, shape: _Shape, commit: Commit) -> _Parts:
     )
     kept = grouped.filter(pc.not_equal(grouped.column(f"{WEIGHT}_sum"), 0))
     kept = kept.take(_order(kept.select(keys.column_names)))
-    net, keys = rows.take(kept.column(f"{_PLACE}_min")), kept.select(keys.column_names)
+    net = rows.take(kept.column(f"{_PLACE}_min"))
     weights = kept.column(f"{WEIGHT}_sum")
     came, went = pc.greater(weights, 0), pc.less(weights, 0)
     plain = replace(shape, weighted=False, hides_rows=False)
@@ -395,8 +396,7 @@ def _net(change_set: ChangeSet, shape: _Shape, commit: Commit) -> _Parts:
         inserts = _repeated(net.filter(came), weights.filter(came))
         nothing = plain.shown(net.slice(0, 0))
         return _Parts(plain.shown(deletes), nothing, nothing, plain.shown(inserts))
-    identity = [keys.column_names[values.index(name)] for name in shape.identity]
-    return _paired(net, keys.select(identity), came, plain)
+    return _paired(net, _comparable(net.select(shape.identity), one_zero=True), came, plain)
 
 
 def _paired(net: pa.Table, keys: pa.Table, came: pa.ChunkedArray, shape: _Shape) -> _Parts:
@@ -471,11 +471,11 @@ def _repeated(rows: pa.Table, times: pa.ChunkedArray) -> pa.Table:
     return rows.take(pa.array(np.repeat(np.arange(rows.num_rows), counts)))
 
 
-def _comparable(rows: pa.Table) -> pa.Table:
+def _comparable(rows: pa.Table, one_zero: bool = False) -> pa.Table:
     """Columns that are equal exactly where those of `rows` hold the same value, and that can be grouped and sorted.
 
-    Floating-point numbers go by their bits, so −0.0 is not 0.0, and every NaN is one value. Nested values go by a text
-    that has all of them.
+    Floating-point numbers go by their bits, so −0.0 is not 0.0 except with `one_zero`, as Spark has it for keys; every
+    NaN is one value. Nested values go by a text that has all of them.
     """
     columns = []
     for column in rows.columns:
@@ -483,14 +483,25 @@ def _comparable(rows: pa.Table) -> pa.Table:
         if pa.types.is_floating(kind):
             array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
             array = pc.if_else(pc.is_nan(array), pa.scalar(float("nan"), kind), array)
+            if one_zero:
+                array = pc.if_else(pc.equal(array, pa.scalar(0.0, kind)), pa.scalar(0.0, kind), array)
             columns.append(array.view(pa.int64() if kind.bit_width == 64 else pa.int32()))
         elif pa.types.is_nested(kind):
-            texts = [None if value is None else repr(value) for value in column.to_pylist()]
+            values = map(_with_one_zero, column.to_pylist()) if one_zero else column.to_pylist()
+            texts = [None if value is None else repr(value) for value in values]
             columns.append(pa.array(texts, pa.string()))
         else:
             columns.append(column)
     # Names of the rows could be twice the same after case folding, or clash with ours.
     return pa.table(columns, names=[f"k{place}" for place in range(len(columns))])
+
+
+def _with_one_zero(value: Any) -> Any:
+    if isinstance(value, float):
+        return value + 0.0
+    if isinstance(value, dict):
+        return {name: _with_one_zero(each) for name, each in value.items()}
+    return [_with_one_zero(each) for each in value] if isinstance(value, list) else value
 
 
 def _order(keys: pa.Table) -> pa.Array:

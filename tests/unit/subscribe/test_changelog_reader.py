@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pytest
 
+from penstock.engine.apply import Change
+from penstock.engine.commit import commit
+from penstock.engine.storage_schema import arrow_schema
 from penstock.errors import NotReached, NotRetained
 from penstock.subscribe.start import Start, locate
 from penstock.testing.changelog_oracle import assert_changelog
 from penstock.testing.published import EPOCH, Published, PublishedTable
 
+STRUCT = {"type": "struct", "fields": [{"name": "x", "type": "double", "nullable": True, "metadata": {}}]}
 SALES = {"region": "string", "total": "long"}
 
 
@@ -49,6 +56,38 @@ def test_copies_of_a_row_are_events_of_their_own(world: Published) -> None:
     assert [(changes.first_lsn, changes.last_lsn) for changes in told] == [(1, 3), (4, 6)]
     assert told[0].inserts.num_rows == 3
     assert [repr(row["v"]) for row in told[1].inserts.to_pylist()] == ["0.0", "nan"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "minus", "plus"),
+    [
+        ("double", -0.0, 0.0),
+        ("float", -0.0, 0.0),
+        (STRUCT, {"x": -0.0}, {"x": 0.0}),
+        ({"type": "array", "elementType": "double", "containsNull": True}, [1.5, -0.0], [1.5, 0.0]),
+    ],
+)
+def test_a_key_whose_zero_changed_its_sign_is_the_same_key(world: Published, kind: Any, minus: Any, plus: Any) -> None:
+    table = world.keyed("t", {"k": kind, "v": "long"}, ("k",))
+    table.commit(put=[{"k": minus, "v": 1}, {"k": None, "v": 1}], anew=True)
+    # As Spark counts it: one key, and so one event.
+    pin = table.storage.pin()
+    assert pin.record is not None
+    record = replace(pin.record, refresh_id="again", action="INCREMENTAL", first_lsn=3, lsn_count=1)
+    rows = [{"k": plus, "v": 2}, {"k": None, "v": 1}]
+    commit(
+        table.storage,
+        pin,
+        Change("overwrite", pa.Table.from_pylist(rows, schema=arrow_schema(table.schema_json))),
+        record,
+        applier="delta-rs",
+        transaction_number=pin.next_transaction,
+    )
+    changelog = world.tables.changelog("t")
+    changes = assert_changelog(changelog, changelog.newest())
+    assert (changes.deletes.num_rows, changes.inserts.num_rows) == (0, 0)
+    assert repr(changes.was.to_pylist()) == repr([{"k": minus, "v": 1}])
+    assert repr(changes.now.to_pylist()) == repr([{"k": plus, "v": 2}])
 
 
 def test_all_rows_anew_are_one_event(world: Published) -> None:
