@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -27,7 +27,7 @@ from penstock.compile.stored import SHOWN
 from penstock.engine.commit_record import CommitRecord, record_in
 from penstock.engine.definition import Definition
 from penstock.engine.delta_log import Commit, DataFile, DeltaLog, Snapshot
-from penstock.engine.interval import ChangeSet, Kind, Part, Way, classify
+from penstock.engine.interval import ChangeSet, Kind, Part, Way, classify, ways
 from penstock.engine.log_storage import local_path
 from penstock.engine.scan import CHANGE_SIGNS, CHANGE_TYPE
 from penstock.engine.storage import DEFINITION_KEY, ID_KEY, KEY_KEY, records, standing
@@ -98,17 +98,33 @@ class Changelog:
         return found
 
     def keeps(self, version: int) -> bool:
-        """False if our commit of this version, or a file of it, is gone for ever; rows are not read.
+        """False if our commit of this version, or files that its events need, are gone for ever; rows are not read.
 
         An error if that cannot be told: the table as a whole is not there, or does not answer.
         """
-        if self._ours(version) is not None:
-            commit = self._log.commit(version)
-            if all(self._is_there(file) for file in [*commit.cdc, *(added.file for added in commit.adds)]):
+        with suppress(FrontierLost, InternalError):
+            entry = self._ours(version)
+            if entry is not None and any(all(map(self._is_there, files)) for files in self._needed(entry)):
                 return True
         # Only inside a table that is there is something gone.
         self._log.latest_version()
         return False
+
+    def _needed(self, entry: Entry) -> Iterator[Sequence[DataFile]]:
+        """The files of every way to read a commit's events."""
+        if entry.record.replaces:
+            yield self._laid_out(self._log.snapshot(entry.version)).files
+            return
+        for parts in self._ways(entry.version - 1, entry.version):
+            yield [file for part in parts for file in part.files]
+
+    def _ways(self, before: int, after: int) -> Iterator[tuple[Part, ...]]:
+        """Every way to read what happened between two versions, the cheapest first."""
+        change_set = classify(self._log, before, after)
+        if change_set.kind is Kind.READER:
+            yield (_told(change_set, self._log.commit(after)),)
+        else:
+            yield from ways(self._log, change_set)
 
     def _is_there(self, file: DataFile) -> bool:
         path = local_path(file.path)
@@ -154,13 +170,8 @@ class Changelog:
                 return found[::-1]
         if found and found[-1].record.base_version is None and version <= 0:
             return found[::-1]
-        oldest = self._oldest()
-        raise NotRetained(
-            what=f"version {version}",
-            name=self.name,
-            earliest=oldest.version - 1,
-            earliest_lsn=oldest.record.first_lsn,
-        )
+        oldest, lsn = self._earliest()
+        raise NotRetained(what=f"version {version}", name=self.name, earliest=oldest - 1, earliest_lsn=lsn)
 
     def after_lsn(self, lsn: int) -> list[Entry]:
         """Our commits with an event after a position, oldest first."""
@@ -172,7 +183,7 @@ class Changelog:
                 found.append(entry)
             if entry.record.first_lsn <= lsn + 1:
                 return found[::-1]
-        oldest = self._oldest().record.first_lsn
+        _, oldest = self._earliest()
         raise NotRetained(what=f"LSN {lsn + 1}", name=self.name, earliest=oldest, earliest_lsn=oldest)
 
     def version_at(self, lsn: int) -> int:
@@ -190,9 +201,13 @@ class Changelog:
         first = earliest.record.data_timestamp if earliest is not None else None
         raise NotRetained(what=f"the state at {moment.isoformat()}", name=self.name, earliest=first)
 
-    def _oldest(self, after: int = -1) -> Entry:
-        """The oldest commit after a version that can still be told; the newest of all if none can."""
-        return next((entry for entry in self._kept() if entry.version > after), None) or self.newest()
+    def _earliest(self, after: int = -1) -> tuple[int, int]:
+        """Version and first position of the oldest commit after a version that can still be told, be it one to come."""
+        for entry in self._kept():
+            if entry.version > after:
+                return entry.version, entry.record.first_lsn
+        newest = self.newest()
+        return newest.version + 1, newest.last_lsn + 1
 
     def changes(self, entry: Entry) -> CommitChanges:
         """The events of one commit; `NotRetained` if its files are gone."""
@@ -242,15 +257,11 @@ class Changelog:
             if replaces or before is None:
                 parts = _all_rows(self._laid_out(snapshot), shape)
             else:
-                parts = _net(classify(self._log, before, entry.version), shape, commit)
+                parts = self._net(before, entry.version, shape)
         except (FrontierLost, FileNotFoundError):
-            oldest = self._oldest(entry.version)
-            raise NotRetained(
-                what=f"version {entry.version}",
-                name=self.name,
-                earliest=oldest.version,
-                earliest_lsn=oldest.record.first_lsn,
-            ) from None
+            version, lsn = self._earliest(entry.version)
+            what = f"version {entry.version}"
+            raise NotRetained(what=what, name=self.name, earliest=version, earliest_lsn=lsn) from None
         deleted, updated = parts.deletes.num_rows, parts.now.num_rows
         if places is None:
             places = np.full(deleted + updated + parts.inserts.num_rows, entry.last_lsn, np.int64)
@@ -272,6 +283,15 @@ class Changelog:
             refreshed=parts.refreshed,
         )
 
+    def _net(self, before: int, after: int, shape: _Shape) -> _Parts:
+        missing = FileNotFoundError()
+        for parts in self._ways(before, after):
+            try:
+                return _net(parts, shape)
+            except FileNotFoundError as gone:
+                missing = gone
+        raise missing
+
     def _laid_out(self, snapshot: Snapshot) -> Snapshot:
         """The same rows as they lie in the newest version that still has them: VACUUM leaves those files longest."""
         version, newest = snapshot.version, self._log.latest_version()
@@ -283,17 +303,9 @@ class Changelog:
         return self._log.snapshot(version)
 
     def _kept(self) -> Iterator[Entry]:
-        """Commits whose files are all there, and whose table before them can be read, oldest first."""
+        """Commits with events that can still be read, oldest first."""
         found = [entry for entry in self.newest_first() if entry.record.lsn_count]
-        yield from (entry for entry in reversed(found) if self.keeps(entry.version) and self._follows(entry))
-
-    def _follows(self, entry: Entry) -> bool:
-        """True if the log still knows what the commit changed."""
-        try:
-            self._log.snapshot(entry.version if entry.record.replaces else entry.version - 1)
-        except (FrontierLost, FileNotFoundError):
-            return False
-        return True
+        yield from (entry for entry in reversed(found) if self.keeps(entry.version))
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,8 +381,8 @@ def _all_rows(snapshot: Snapshot, shape: _Shape) -> _Parts:
     return _Parts(nothing, nothing, nothing, nothing, shape.ordered(rows))
 
 
-def _net(change_set: ChangeSet, shape: _Shape, commit: Commit) -> _Parts:
-    rows = _signed(change_set, shape, commit)
+def _net(parts: Sequence[Part], shape: _Shape) -> _Parts:
+    rows = _signed(parts, shape)
     if shape.hides_rows:
         rows = rows.filter(rows.column(SHOWN))
     if shape.weighted:
@@ -426,12 +438,12 @@ def _told(change_set: ChangeSet, commit: Commit) -> Part:
     return Part(commit.version - 1, commit.version, Way.COMMITS, () if commit.cdc else fresh, (), commit.cdc)
 
 
-def _signed(change_set: ChangeSet, shape: _Shape, commit: Commit) -> pa.Table:
-    """The rows that the commit added and removed, with +1 or −1 in `_PLACE`."""
+def _signed(parts: Sequence[Part], shape: _Shape) -> pa.Table:
+    """The rows that came and went, with +1 or −1 in `_PLACE`."""
     wanted = pa.schema([shape.stored.field(name) for name in shape.read])
     target = wanted.append(pa.field(_PLACE, pa.int64()))
     tables = [target.empty_table()]
-    for part in change_set.parts if change_set.kind is not Kind.READER else [_told(change_set, commit)]:
+    for part in parts:
         for files, sign in ((part.plus, 1), (part.minus, -1)):
             for file in files:
                 rows = _read(shape.table, file, wanted)
