@@ -10,10 +10,12 @@ alike. A commit that changed hidden columns only has no events.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -25,11 +27,11 @@ from penstock.compile.stored import SHOWN
 from penstock.engine.commit_record import CommitRecord, record_in
 from penstock.engine.definition import Definition
 from penstock.engine.delta_log import Commit, DataFile, DeltaLog, Snapshot
-from penstock.engine.interval import ChangeSet, Kind, Part, Way, classify
+from penstock.engine.interval import ChangeSet, Kind, Part, Way, classify, ways
 from penstock.engine.log_storage import local_path
 from penstock.engine.scan import CHANGE_SIGNS, CHANGE_TYPE
 from penstock.engine.storage import DEFINITION_KEY, ID_KEY, KEY_KEY, records, standing
-from penstock.engine.storage_schema import arrow_schema
+from penstock.engine.storage_schema import arrow_schema, same_columns
 from penstock.engine.unread import UNREAD, unread
 from penstock.errors import (
     FrontierLost,
@@ -101,12 +103,45 @@ class Changelog:
         return found
 
     def keeps(self, version: int) -> bool:
-        """False if our commit of this version, or a file of it, is gone; rows are not read."""
-        if self._ours(version) is None:
+        """False if our commit of this version, or files that its events need, are gone for ever; rows are not read.
+
+        An error if that cannot be told: the table as a whole is not there, or does not answer.
+        """
+        with suppress(FrontierLost, InternalError):
+            entry = self._ours(version)
+            if entry is not None and any(all(map(self._is_there, files)) for files in self._needed(entry)):
+                return True
+        # Only inside a table that is there is something gone.
+        self._log.latest_version()
+        return False
+
+    def _needed(self, entry: Entry) -> Iterator[Sequence[DataFile]]:
+        """The files of every way to read a commit's events."""
+        if entry.record.replaces:
+            yield self._laid_out(self._log.snapshot(entry.version)).files
+            return
+        for parts in self._ways(entry.version - 1, entry.version):
+            yield [file for part in parts for file in part.files]
+
+    def _ways(self, before: int, after: int) -> Iterator[tuple[Part, ...]]:
+        """Every way to read what happened between two versions, the cheapest first."""
+        change_set = classify(self._log, before, after)
+        if change_set.kind is Kind.READER:
+            yield (_told(change_set, self._log.commit(after)),)
+        else:
+            yield from ways(self._log, change_set)
+
+    def _is_there(self, file: DataFile) -> bool:
+        path = local_path(file.path)
+        if path is None:
+            return True
+        try:
+            os.stat(path)
+        except FileNotFoundError:
             return False
-        commit = self._log.commit(version)
-        files = [*commit.cdc, *(added.file for added in commit.adds)]
-        return all((path := local_path(file.path)) is None or _exists(path) for file in files)
+        except OSError as failed:
+            raise unread(failed, self.name, file.name, local=True) from failed
+        return True
 
     def committed_at(self, entry: Entry) -> datetime:
         """When a commit was made."""
@@ -140,13 +175,8 @@ class Changelog:
                 return found[::-1]
         if found and found[-1].record.base_version is None and version <= 0:
             return found[::-1]
-        oldest = self._oldest()
-        raise NotRetained(
-            what=f"version {version}",
-            name=self.name,
-            earliest=oldest.version - 1,
-            earliest_lsn=oldest.record.first_lsn,
-        )
+        oldest, lsn = self._earliest()
+        raise NotRetained(what=f"version {version}", name=self.name, earliest=oldest - 1, earliest_lsn=lsn)
 
     def after_lsn(self, lsn: int) -> list[Entry]:
         """Our commits with an event after a position, oldest first."""
@@ -158,7 +188,7 @@ class Changelog:
                 found.append(entry)
             if entry.record.first_lsn <= lsn + 1:
                 return found[::-1]
-        oldest = self._oldest().record.first_lsn
+        _, oldest = self._earliest()
         raise NotRetained(what=f"LSN {lsn + 1}", name=self.name, earliest=oldest, earliest_lsn=oldest)
 
     def version_at(self, lsn: int) -> int:
@@ -176,9 +206,13 @@ class Changelog:
         first = earliest.record.data_timestamp if earliest is not None else None
         raise NotRetained(what=f"the state at {moment.isoformat()}", name=self.name, earliest=first)
 
-    def _oldest(self, after: int = -1) -> Entry:
-        """The oldest commit after a version that can still be told; the newest of all if none can."""
-        return next((entry for entry in self._kept() if entry.version > after), None) or self.newest()
+    def _earliest(self, after: int = -1) -> tuple[int, int]:
+        """Version and first position of the oldest commit after a version that can still be told, be it one to come."""
+        for entry in self._kept():
+            if entry.version > after:
+                return entry.version, entry.record.first_lsn
+        newest = self.newest()
+        return newest.version + 1, newest.last_lsn + 1
 
     def changes(self, entry: Entry) -> CommitChanges:
         """The events of one commit; `NotRetained` if its files are gone."""
@@ -226,17 +260,13 @@ class Changelog:
             commit = self._log.commit(entry.version)
             shape = _Shape.of(self.name, snapshot, record)
             if replaces or before is None:
-                parts = _all_rows(snapshot, shape)
+                parts = _all_rows(self._laid_out(snapshot), shape)
             else:
-                parts = _net(classify(self._log, before, entry.version), shape, commit)
+                parts = self._net(before, entry.version, shape)
         except (FrontierLost, FileNotFoundError):
-            oldest = self._oldest(entry.version)
-            raise NotRetained(
-                what=f"version {entry.version}",
-                name=self.name,
-                earliest=oldest.version,
-                earliest_lsn=oldest.record.first_lsn,
-            ) from None
+            version, lsn = self._earliest(entry.version)
+            what = f"version {entry.version}"
+            raise NotRetained(what=what, name=self.name, earliest=version, earliest_lsn=lsn) from None
         deleted, updated = parts.deletes.num_rows, parts.now.num_rows
         if places is None:
             places = np.full(deleted + updated + parts.inserts.num_rows, entry.last_lsn, np.int64)
@@ -258,18 +288,29 @@ class Changelog:
             refreshed=parts.refreshed,
         )
 
-    def _kept(self) -> Iterator[Entry]:
-        """Commits whose files are all there, and whose table before them can be read, oldest first."""
-        found = [entry for entry in self.newest_first() if entry.record.lsn_count]
-        yield from (entry for entry in reversed(found) if self.keeps(entry.version) and self._follows(entry))
+    def _net(self, before: int, after: int, shape: _Shape) -> _Parts:
+        missing = FileNotFoundError()
+        for parts in self._ways(before, after):
+            try:
+                return _net(parts, shape)
+            except FileNotFoundError as gone:
+                missing = gone
+        raise missing
 
-    def _follows(self, entry: Entry) -> bool:
-        """True if the log still knows what the commit changed."""
-        try:
-            self._log.snapshot(entry.version if entry.record.replaces else entry.version - 1)
-        except (FrontierLost, FileNotFoundError):
-            return False
-        return True
+    def _laid_out(self, snapshot: Snapshot) -> Snapshot:
+        """The same rows as they lie in the newest version that still has them: VACUUM leaves those files longest."""
+        version, newest = snapshot.version, self._log.latest_version()
+        while version < newest and not (commit := self._log.commit(version + 1)).moves_data:
+            moved = commit.metadata
+            if moved is not None and not same_columns(snapshot.metadata.schema_json, moved.schema_json):
+                break
+            version += 1
+        return self._log.snapshot(version)
+
+    def _kept(self) -> Iterator[Entry]:
+        """Commits with events that can still be read, oldest first."""
+        found = [entry for entry in self.newest_first() if entry.record.lsn_count]
+        yield from (entry for entry in reversed(found) if self.keeps(entry.version))
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,8 +386,8 @@ def _all_rows(snapshot: Snapshot, shape: _Shape) -> _Parts:
     return _Parts(nothing, nothing, nothing, nothing, shape.ordered(rows))
 
 
-def _net(change_set: ChangeSet, shape: _Shape, commit: Commit) -> _Parts:
-    rows = _signed(change_set, shape, commit)
+def _net(parts: Sequence[Part], shape: _Shape) -> _Parts:
+    rows = _signed(parts, shape)
     if shape.hides_rows:
         rows = rows.filter(rows.column(SHOWN))
     if shape.weighted:
@@ -363,7 +404,7 @@ def _net(change_set: ChangeSet, shape: _Shape, commit: Commit) -> _Parts:
     )
     kept = grouped.filter(pc.not_equal(grouped.column(f"{WEIGHT}_sum"), 0))
     kept = kept.take(_order(kept.select(keys.column_names)))
-    net, keys = rows.take(kept.column(f"{_PLACE}_min")), kept.select(keys.column_names)
+    net = rows.take(kept.column(f"{_PLACE}_min"))
     weights = kept.column(f"{WEIGHT}_sum")
     came, went = pc.greater(weights, 0), pc.less(weights, 0)
     plain = replace(shape, weighted=False, hides_rows=False)
@@ -372,8 +413,7 @@ def _net(change_set: ChangeSet, shape: _Shape, commit: Commit) -> _Parts:
         inserts = _repeated(net.filter(came), weights.filter(came))
         nothing = plain.shown(net.slice(0, 0))
         return _Parts(plain.shown(deletes), nothing, nothing, plain.shown(inserts))
-    identity = [keys.column_names[values.index(name)] for name in shape.identity]
-    return _paired(net, keys.select(identity), came, plain)
+    return _paired(net, _comparable(net.select(shape.identity), one_zero=True), came, plain)
 
 
 def _paired(net: pa.Table, keys: pa.Table, came: pa.ChunkedArray, shape: _Shape) -> _Parts:
@@ -403,12 +443,12 @@ def _told(change_set: ChangeSet, commit: Commit) -> Part:
     return Part(commit.version - 1, commit.version, Way.COMMITS, () if commit.cdc else fresh, (), commit.cdc)
 
 
-def _signed(change_set: ChangeSet, shape: _Shape, commit: Commit) -> pa.Table:
-    """The rows that the commit added and removed, with +1 or −1 in `_PLACE`."""
+def _signed(parts: Sequence[Part], shape: _Shape) -> pa.Table:
+    """The rows that came and went, with +1 or −1 in `_PLACE`."""
     wanted = pa.schema([shape.stored.field(name) for name in shape.read])
     target = wanted.append(pa.field(_PLACE, pa.int64()))
     tables = [target.empty_table()]
-    for part in change_set.parts if change_set.kind is not Kind.READER else [_told(change_set, commit)]:
+    for part in parts:
         for files, sign in ((part.plus, 1), (part.minus, -1)):
             for file in files:
                 rows = _read(shape.table, file, wanted)
@@ -441,14 +481,6 @@ def _read(table: str, file: DataFile, wanted: pa.Schema) -> pa.Table:
         raise unread(failed, table, file.name, local=path is not None) from failed
 
 
-def _exists(path: str) -> bool:
-    try:
-        with open(path, "rb"):
-            return True
-    except OSError:
-        return False
-
-
 def _repeated(rows: pa.Table, times: pa.ChunkedArray) -> pa.Table:
     counts = times.to_numpy()
     if (counts == 1).all():
@@ -456,11 +488,11 @@ def _repeated(rows: pa.Table, times: pa.ChunkedArray) -> pa.Table:
     return rows.take(pa.array(np.repeat(np.arange(rows.num_rows), counts)))
 
 
-def _comparable(rows: pa.Table) -> pa.Table:
+def _comparable(rows: pa.Table, one_zero: bool = False) -> pa.Table:
     """Columns that are equal exactly where those of `rows` hold the same value, and that can be grouped and sorted.
 
-    Floating-point numbers go by their bits, so −0.0 is not 0.0, and every NaN is one value. Nested values go by a text
-    that has all of them.
+    Floating-point numbers go by their bits, so −0.0 is not 0.0 except with `one_zero`, as Spark has it for keys; every
+    NaN is one value. Nested values go by a text that has all of them.
     """
     columns = []
     for column in rows.columns:
@@ -468,14 +500,25 @@ def _comparable(rows: pa.Table) -> pa.Table:
         if pa.types.is_floating(kind):
             array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
             array = pc.if_else(pc.is_nan(array), pa.scalar(float("nan"), kind), array)
+            if one_zero:
+                array = pc.if_else(pc.equal(array, pa.scalar(0.0, kind)), pa.scalar(0.0, kind), array)
             columns.append(array.view(pa.int64() if kind.bit_width == 64 else pa.int32()))
         elif pa.types.is_nested(kind):
-            texts = [None if value is None else repr(value) for value in column.to_pylist()]
+            values = map(_with_one_zero, column.to_pylist()) if one_zero else column.to_pylist()
+            texts = [None if value is None else repr(value) for value in values]
             columns.append(pa.array(texts, pa.string()))
         else:
             columns.append(column)
     # Names of the rows could be twice the same after case folding, or clash with ours.
     return pa.table(columns, names=[f"k{place}" for place in range(len(columns))])
+
+
+def _with_one_zero(value: Any) -> Any:
+    if isinstance(value, float):
+        return value + 0.0
+    if isinstance(value, dict):
+        return {name: _with_one_zero(each) for name, each in value.items()}
+    return [_with_one_zero(each) for each in value] if isinstance(value, list) else value
 
 
 def _order(keys: pa.Table) -> pa.Array:

@@ -12,7 +12,8 @@ Parquet (see `allow_list`), the whole interval goes through Delta's own reader i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -27,7 +28,7 @@ from penstock.engine.drift import SchemaDrift, drift_affects, schema_drift
 from penstock.engine.log_storage import local_path
 from penstock.errors import FrontierLost
 
-__all__ = ["ChangeSet", "Kind", "Part", "SchemaDrift", "Way", "classify", "drift_affects"]
+__all__ = ["ChangeSet", "Kind", "Part", "SchemaDrift", "Way", "classify", "drift_affects", "ways"]
 
 FILE_COST = 256 * 1024
 """Opening one more file costs about as much as reading this many bytes."""
@@ -163,6 +164,19 @@ def classify(log: DeltaLog, before: int, after: int, table_id: str | None = None
     grown = steps is not None and all(not step.own.minus and not step.own.cdc for step in steps)
     insert_only = grown and part.way is Way.FEED
     return ChangeSet(start, end, Kind.READER, (part,), insert_only, drift, because, feed_on)
+
+
+def ways(log: DeltaLog, change_set: ChangeSet) -> Iterator[tuple[Part, ...]]:
+    """Every way to read the change set from files, the chosen one first: where a file is gone, another may do."""
+    yield change_set.parts
+    if change_set.kind is not Kind.FILES:
+        return
+    others: list[tuple[Part, ...]] = [(_ends(change_set.start, change_set.end),)]
+    if change_set.drift.additive:
+        with suppress(FrontierLost):
+            steps = _steps(change_set.start, log.commits(change_set.before, change_set.after))
+            others.append(_merge(step.own for step in steps))
+    yield from (parts for parts in others if not any(file_refusal(part.files) for part in parts))
 
 
 def _recreated(log: DeltaLog, before: int, end: Snapshot, table_id: str) -> bool:

@@ -316,7 +316,10 @@ class AllChanges:
 
     def _is_readable(self, entry: JournalEntry, may_read: MayRead) -> bool:
         table = self._tables.get(entry.table_id)
-        return not may_read(entry.stream_table) or (table is not None and table.changelog.keeps(entry.version))
+        try:
+            return not may_read(entry.stream_table) or (table is not None and table.changelog.keeps(entry.version))
+        except PenstockError as error:
+            return error.retry is Retry.BACKOFF
 
     def _events(self, entry: JournalEntry, first: int, limit: int) -> list[ChangeEvent]:
         changes = self._changes(entry)

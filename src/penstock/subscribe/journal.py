@@ -83,7 +83,8 @@ def _lost(newest: JournalEntry, following: Entry) -> JournalEntry | None:
 def prune(catalog: CatalogWriter, changelogs: Mapping[str, Changelog]) -> int:
     """Drop each table's oldest entries, as far as nobody can read them any more; return how many.
 
-    Looks until a stretch has none of them. A table's newest entry stays: it says what has had its place.
+    Looks until a stretch has none of them. A table's newest entry stays: it says what has had its place. A table that
+    cannot be asked now keeps all its entries.
     """
     newest = {table_id: entry.version for table_id, entry in catalog.journaled().items()}
     ends: dict[str, int] = {}
@@ -111,4 +112,8 @@ def _stretches(catalog: CatalogReader) -> Iterator[list[JournalEntry]]:
 
 
 def _is_readable(entry: JournalEntry, changelog: Changelog | None) -> bool:
-    return changelog is not None and changelog.keeps(entry.version)
+    try:
+        return changelog is not None and changelog.keeps(entry.version)
+    except PenstockError:
+        # Its storage may be away for the moment, and what is dropped here never comes back.
+        return True

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pytest
 
+from penstock.engine.apply import Change
+from penstock.engine.commit import commit
+from penstock.engine.storage_schema import arrow_schema
 from penstock.errors import NotReached, NotRetained
 from penstock.subscribe.start import Start, locate
 from penstock.testing.changelog_oracle import assert_changelog
-from penstock.testing.published import EPOCH, Published
+from penstock.testing.published import EPOCH, Published, PublishedTable
 
+STRUCT = {"type": "struct", "fields": [{"name": "x", "type": "double", "nullable": True, "metadata": {}}]}
 SALES = {"region": "string", "total": "long"}
 
 
@@ -49,6 +56,38 @@ def test_copies_of_a_row_are_events_of_their_own(world: Published) -> None:
     assert [(changes.first_lsn, changes.last_lsn) for changes in told] == [(1, 3), (4, 6)]
     assert told[0].inserts.num_rows == 3
     assert [repr(row["v"]) for row in told[1].inserts.to_pylist()] == ["0.0", "nan"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "minus", "plus"),
+    [
+        ("double", -0.0, 0.0),
+        ("float", -0.0, 0.0),
+        (STRUCT, {"x": -0.0}, {"x": 0.0}),
+        ({"type": "array", "elementType": "double", "containsNull": True}, [1.5, -0.0], [1.5, 0.0]),
+    ],
+)
+def test_a_key_whose_zero_changed_its_sign_is_the_same_key(world: Published, kind: Any, minus: Any, plus: Any) -> None:
+    table = world.keyed("t", {"k": kind, "v": "long"}, ("k",))
+    table.commit(put=[{"k": minus, "v": 1}, {"k": None, "v": 1}], anew=True)
+    # As Spark counts it: one key, and so one event.
+    pin = table.storage.pin()
+    assert pin.record is not None
+    record = replace(pin.record, refresh_id="again", action="INCREMENTAL", first_lsn=3, lsn_count=1)
+    rows = [{"k": plus, "v": 2}, {"k": None, "v": 1}]
+    commit(
+        table.storage,
+        pin,
+        Change("overwrite", pa.Table.from_pylist(rows, schema=arrow_schema(table.schema_json))),
+        record,
+        applier="delta-rs",
+        transaction_number=pin.next_transaction,
+    )
+    changelog = world.tables.changelog("t")
+    changes = assert_changelog(changelog, changelog.newest())
+    assert (changes.deletes.num_rows, changes.inserts.num_rows) == (0, 0)
+    assert repr(changes.was.to_pylist()) == repr([{"k": minus, "v": 1}])
+    assert repr(changes.now.to_pylist()) == repr([{"k": plus, "v": 2}])
 
 
 def test_all_rows_anew_are_one_event(world: Published) -> None:
@@ -129,7 +168,107 @@ def test_points_that_lie_ahead_or_are_gone_are_refused(world: Published) -> None
     with pytest.raises(NotRetained, match="earliest"):
         locate(changelog, Start("timestamp", EPOCH - timedelta(days=1)))
     second = changelog.after_lsn(1)[0]
-    for file in changelog._log.commit(second.version).adds:
-        Path(file.file.path).unlink()
+    made = changelog._log.commit(second.version)
+    for file in [*made.cdc, *(added.file for added in made.adds)]:
+        Path(file.path).unlink()
     with pytest.raises(NotRetained, match=rf"earliest retained is {second.version + 1}"):
         changelog.changes(second)
+
+
+def test_rows_that_were_only_laid_out_anew_are_read_where_they_lie_now(world: Published) -> None:
+    sales = world.keyed("sales", SALES, ("region",))
+    for total in range(4):
+        sales.commit(put=[{"region": f"r{total}", "total": total}])
+    assert sales.storage.pin().handle.optimize.compact()["numFilesRemoved"] > 1
+    sales.storage.set_configuration({"delta.checkpointInterval": "50"})
+    assert vacuum(sales)
+    changelog = world.tables.changelog("sales")
+    newest = changelog.newest()
+    assert changelog.snapshot(newest).column("total").to_pylist() == [0, 1, 2, 3]
+    sales.commit(put=[{"region": "r0", "total": 9}])
+    assert changelog.snapshot(newest).column("total").to_pylist() == [0, 1, 2, 3]
+    assert changelog.snapshot(changelog.newest()).column("total").to_pylist() == [9, 1, 2, 3]
+
+
+def vacuum(table: PublishedTable) -> list[str]:
+    """What VACUUM takes away that keeps nothing: every file that is not in the newest version."""
+    handle = table.storage.pin().handle
+    return list(handle.vacuum(retention_hours=0, enforce_retention_duration=False, dry_run=False))
+
+
+def test_the_earliest_that_is_named_can_be_read(world: Published) -> None:
+    sales = without_feed(world)
+    east, west = {"region": "east", "total": 1}, {"region": "west", "total": 2}
+    sales.commit(put=[east, west])
+    sales.commit(drop=[east, west])
+    sales.commit(put=[{"region": "north", "total": 3}])
+    sales.commit(put=[{"region": "south", "total": 4}])
+    changelog = world.tables.changelog("sales")
+    (removing,) = [entry for entry in changelog.after_lsn(0) if entry.record.first_lsn == 3]
+    assert not changelog._log.commit(removing.version).cdc
+    assert dead(sales)
+    assert not changelog.keeps(removing.version)
+    for lost in (entry for entry in changelog.after_lsn(0) if entry.last_lsn <= 4):
+        with pytest.raises(NotRetained) as refused:
+            changelog.changes(lost)
+        assert refused.value.facts["earliest_lsn"] == 5
+    assert [changelog.changes(entry).events for entry in changelog.after_lsn(4)] == [1, 1]
+
+
+def test_change_files_tell_a_commit_whose_data_files_are_gone(world: Published) -> None:
+    sales = world.keyed("sales", SALES, ("region",))
+    for total in range(4):
+        sales.commit(put=[{"region": "east", "total": total}, {"region": "west", "total": -total}])
+    changelog = world.tables.changelog("sales")
+    entries = changelog.after_lsn(2)
+    told = [changelog.changes(entry).arrow() for entry in entries]
+    net = changelog.net(entries[0].version - 1, entries[:2]).arrow()
+    assert all(changelog._log.commit(entry.version).cdc for entry in entries)
+    assert dead(sales)
+    assert [changelog.keeps(entry.version) for entry in entries] == [True, True, True]
+    assert [changelog.changes(entry).arrow() for entry in entries] == told
+    assert changelog.net(entries[0].version - 1, entries[:2]).arrow() == net
+
+
+def test_data_files_tell_a_commit_whose_change_files_are_gone(world: Published) -> None:
+    sales = world.keyed("sales", SALES, ("region",))
+    for total in range(3):
+        sales.commit(put=[{"region": "east", "total": total}, {"region": "west", "total": -total}])
+    changelog = world.tables.changelog("sales")
+    entries = changelog.after_lsn(2)
+    told = [changelog.changes(entry).arrow() for entry in entries]
+    for file in (Path(sales.storage.path) / "_change_data").rglob("*.parquet"):
+        file.unlink()
+    assert [changelog.keeps(entry.version) for entry in entries] == [True, True]
+    assert [changelog.changes(entry).arrow() for entry in entries] == told
+
+
+def test_where_nothing_is_kept_the_next_position_is_named(world: Published) -> None:
+    sales = without_feed(world)
+    sales.commit(put=[{"region": "east", "total": 1}])
+    sales.commit(drop=[{"region": "east", "total": 1}])
+    assert dead(sales)
+    changelog = world.tables.changelog("sales")
+    with pytest.raises(NotRetained) as refused:
+        changelog.changes(changelog.newest())
+    assert refused.value.facts["earliest_lsn"] == 3
+    assert changelog.after_lsn(2) == []
+
+
+def without_feed(world: Published) -> PublishedTable:
+    sales = world.keyed("sales", SALES, ("region",))
+    sales.storage.set_configuration({"delta.enableChangeDataFeed": "false"})
+    return sales
+
+
+def dead(table: PublishedTable) -> list[Path]:
+    """Take away the data files that are not in the newest version, and leave the change files."""
+    root, live = Path(table.storage.path), set(table.storage.pin().handle.file_uris())
+    gone = [
+        file
+        for file in root.rglob("*.parquet")
+        if not {"_delta_log", "_change_data"} & set(file.parts) and file.name not in {Path(uri).name for uri in live}
+    ]
+    for file in gone:
+        file.unlink()
+    return gone

@@ -33,6 +33,10 @@ def entries(world: Published, after: int = 0) -> list[JournalEntry]:
 
 def caught_up(world: Published, *tables: PublishedTable) -> list[tuple[int, int, str, int]]:
     assert catch_up(world.tables._warehouse.catalog, changelogs(world, *tables)) == {}
+    return places(world)
+
+
+def places(world: Published) -> list[tuple[int, int, str, int]]:
     return [(each.position, each.events, each.stream_table, each.version) for each in entries(world)]
 
 
@@ -135,6 +139,25 @@ def test_only_what_nobody_can_read_is_pruned(world: Published, monkeypatch: pyte
         (Path(a.storage.path) / "_delta_log" / f"{version:020d}.json").unlink()
     assert prune(catalog, logs) == 2
     assert entries(world) == [each for each in before if each.stream_table == "default.b" or each.version > 2]
+
+
+@pytest.mark.parametrize("trouble", ["the folder is away", "the folder is empty", "a file does not answer"])
+def test_what_may_come_back_is_not_pruned(world: Published, trouble: str) -> None:
+    a = one(world, "a")
+    for value in range(4):
+        a.commit(put=[{"k": 1, "v": value}])
+    before = caught_up(world, a)
+    catalog, logs, root = world.tables._warehouse.catalog, changelogs(world, a), Path(a.storage.path)
+    if trouble == "a file does not answer":
+        for file in [each for each in root.rglob("*.parquet") if "_delta_log" not in each.parts]:
+            file.unlink()
+            file.symlink_to(file)
+    else:
+        shutil.move(root, root.with_name("away"))
+        if trouble == "the folder is empty":
+            root.mkdir()
+    assert prune(catalog, logs) == 0
+    assert places(world) == before
 
 
 def test_of_a_dropped_table_one_entry_stays_to_say_what_had_its_place(world: Published) -> None:
