@@ -131,14 +131,17 @@ def test_only_what_nobody_can_read_is_pruned(world: Published, monkeypatch: pyte
         a.commit(put=[{"k": 1, "v": value}])
         b.commit(put=[{"k": 1, "v": value}])
         caught_up(world, a, b)
+        if value == 1:
+            a.storage.pin().handle.create_checkpoint()
     catalog, logs = world.tables._warehouse.catalog, changelogs(world, a, b)
     before = entries(world)
     assert prune(catalog, logs) == 0
-    a.storage.pin().handle.create_checkpoint()
     for version in range(3):
         (Path(a.storage.path) / "_delta_log" / f"{version:020d}.json").unlink()
     assert prune(catalog, logs) == 2
     assert entries(world) == [each for each in before if each.stream_table == "default.b" or each.version > 2]
+    changelog = logs[a.storage.table_id]
+    assert [changelog.changes(changelog.entry(version)).events for version in (3, 4)] == [1, 1]
 
 
 @pytest.mark.parametrize("trouble", ["the folder is away", "the folder is empty", "a file does not answer"])
