@@ -9,9 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
+import pyarrow as pa
 import pytest
 from serving import Events, Server, get, row, sales
 
+from penstock.changes import key_events as key_events_module
+from penstock.changes.key_text import key_texts
 from penstock.serve.access import Access
 from penstock.testing.published import Published, PublishedTable
 
@@ -76,6 +79,25 @@ def test_following_goes_on_with_what_comes(port: int, table: PublishedTable) -> 
         assert [event.data["after"] for event in events.take(1, "kv")] == [row("east", 7)]
     with Events(port, "/tables/sales/watch/east", since_lsn=0, follow="true", limit=1) as events:
         assert [event.data["lsn"] for event in events] == [1]
+
+
+@pytest.mark.parametrize("anew", [False, True])
+def test_a_large_commit_is_looked_through_by_a_thread(
+    port: int, table: PublishedTable, monkeypatch: pytest.MonkeyPatch, anew: bool
+) -> None:
+    looked: list[str] = []
+
+    def noted(rows: pa.Table, key: tuple[str, ...]) -> list[str]:
+        looked.append(threading.current_thread().name)
+        return key_texts(rows, key)
+
+    monkeypatch.setattr(key_events_module, "key_texts", noted)
+    with Events(port, "/tables/sales/watch/cart.1500", since_lsn=4, follow="true") as events:
+        table.commit(put=[row(f"cart.{number}", number) for number in range(2000)], anew=anew)
+        assert [event.data["after"] for event in events.take(1, "kv")] == [row("cart.1500", 1500)]
+        assert len(looked) == 1
+        # The event loop's own thread has the name without a number.
+        assert looked[0].startswith("penstock-serve_")
 
 
 def test_a_server_that_stops_ends_its_watches(world: Published, table: PublishedTable) -> None:

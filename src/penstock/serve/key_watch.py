@@ -14,7 +14,7 @@ stream is its last frame. Every event is sent, however slow the client is: it is
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from typing import Final
 
 from starlette.requests import Request
@@ -23,10 +23,12 @@ from starlette.routing import Route
 
 from penstock.changes.canonical_json import canonical_json
 from penstock.changes.changes_query import DEFAULT_LIMIT, ChangesQuery
+from penstock.changes.key_events import key_events
 from penstock.changes.kv_watch_event import KvWatchEvent
-from penstock.errors import PenstockError
+from penstock.errors import NoKey, PenstockError
 from penstock.serve.context import Context
 from penstock.serve.operation import TOKEN, Operation, Parameter
+from penstock.serve.piece import LARGE_ROWS, rows_of
 from penstock.subscribe.key_watch import KeyWatch
 
 LARGEST_LIMIT: Final = 1000
@@ -83,7 +85,7 @@ def _up_to_now(watch: KeyWatch, limit: int) -> bytes:
 
 
 async def _following(context: Context, watch: KeyWatch, limit: int | None) -> AsyncIterator[bytes]:
-    events = watch.follow()
+    events = _events(context, watch)
     coming: asyncio.Future[bytes] | None = None
     with watch, context.broadcasts.ending(watch.subscription):
         try:
@@ -103,6 +105,19 @@ async def _following(context: Context, watch: KeyWatch, limit: int | None) -> As
         finally:
             if coming is not None:
                 coming.cancel()
+
+
+async def _events(context: Context, watch: KeyWatch) -> AsyncIterator[KvWatchEvent]:
+    """Every event at the client's pace; in a large commit a thread looks for them, so that the event loop goes on."""
+    async for changes in watch.subscription.commits_async():
+        # A new definition may have taken the key away.
+        if not changes.key:
+            raise NoKey(name=watch.stream_table)
+        found: Iterable[KvWatchEvent] = key_events(changes, watch.key)
+        if rows_of(changes) > LARGE_ROWS:
+            found = await asyncio.get_running_loop().run_in_executor(context.broadcasts.threads, list, found)
+        for event in found:
+            yield event
 
 
 async def _frame(events: AsyncIterator[KvWatchEvent]) -> bytes:
