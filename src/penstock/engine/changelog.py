@@ -439,7 +439,7 @@ def _told(change_set: ChangeSet, commit: Commit) -> Part:
     """What a commit of a table with deletion vectors tells by itself: change files, or files that it only added."""
     fresh = tuple(added.file for added in commit.adds if added.data_change)
     if not commit.cdc and (commit.removes or any(file.deletion_vector is not None for file in fresh)):
-        raise InternalError(why=f"the changelog cannot read {change_set.end.root}: {change_set.reader_because}")
+        raise StorageError(detail=f"{change_set.end.root} can only be read through Spark: {change_set.reader_because}")
     return Part(commit.version - 1, commit.version, Way.COMMITS, () if commit.cdc else fresh, (), commit.cdc)
 
 
@@ -464,6 +464,8 @@ def _signed(parts: Sequence[Part], shape: _Shape) -> pa.Table:
 
 
 def _rows_at(snapshot: Snapshot, shape: _Shape) -> pa.Table:
+    if any(file.deletion_vector is not None for file in snapshot.files):
+        raise StorageError(detail=f"{shape.table} has deletion vectors, and its rows can only be read through Spark")
     wanted = pa.schema([shape.stored.field(name) for name in shape.read])
     return pa.concat_tables([wanted.empty_table(), *(_read(shape.table, file, wanted) for file in snapshot.files)])
 
