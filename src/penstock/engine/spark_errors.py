@@ -145,6 +145,7 @@ KINDS: Final[Mapping[str, Meaning]] = {
     "SparkOutOfMemoryError": Meaning.MEMORY,
     "MemoryError": Meaning.MEMORY,
     "Py4JNetworkError": Meaning.ENGINE,
+    "Py4JNetworkException": Meaning.ENGINE,
     "ConnectionRefusedError": Meaning.ENGINE,
     "ExecutorLostFailure": Meaning.ENGINE,
     "ConnectException": Meaning.UNREACHABLE,
@@ -175,6 +176,8 @@ WORDS: Final[tuple[tuple[str, Meaning], ...]] = (
     (r"(stopped|shut ?down) SparkContext|SparkContext (was|has been|is) (shut ?down|stopped)", Meaning.ENGINE),
     (r"ExecutorLostFailure|executor lost|Python worker exited unexpectedly|cancelled because", Meaning.ENGINE),
     (r"Answer from Java side is empty|while sending or receiving", Meaning.ENGINE),
+    # The JVM cannot reach back to Python.
+    (r"Cannot obtain a new communication channel|Target Object ID does not exist for this gateway", Meaning.ENGINE),
     # No trace, no classes: whoever was to send them is gone.
     (r"^An error occurred while calling \S+$|does not exist in the JVM$", Meaning.ENGINE),
     (r"Connection (refused|reset)|timed out|os error 110\b|os error 111\b", Meaning.UNREACHABLE),

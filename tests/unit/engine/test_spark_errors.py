@@ -136,6 +136,7 @@ def test_trouble_of_the_system_decides_wherever_it_is_in_the_chain() -> None:
         (CommitFailedError("a concurrent transaction added files"), CommitConflict),
         (MemoryError(), OutOfMemory),
         (Py4JNetworkError("Answer from Java side is empty"), EngineUnavailable),
+        (Py4JError("Cannot obtain a new communication channel"), EngineUnavailable),
         (Py4JError("An error occurred while calling o2447.isDefined"), EngineUnavailable),
         (Py4JError("org.apache.spark.sql.classic.SparkSession does not exist in the JVM"), EngineUnavailable),
         (Py4JError("An error occurred while calling o1.x. Trace:\nMethod x([]) does not exist"), InternalError),
