@@ -22,6 +22,7 @@ HISTORY = 1
 QUERIES = 2
 
 
+@pytest.mark.slow
 def test_random_queries_follow_their_sources(spark: SparkSession, tmp_path: Path) -> None:
     cases = [HISTORY * PER_HISTORY + number for number in range(QUERIES)]
     history = history_of(cases[0])

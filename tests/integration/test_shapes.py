@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from shapes import WORLDS, Shape, World
+from shapes import SETS, WORLDS, Shape, World
 
 from penstock.errors import QueryFailed
 from penstock.testing.by_rules import create_by_rules
@@ -100,7 +100,12 @@ def rounded(bag: Counter[Any], digits: int) -> Counter[Any]:
 
 
 @pytest.mark.parametrize(
-    ("world", "shape"), [pytest.param(world, shape, id=shape.name) for world in WORLDS for shape in world.shapes]
+    ("world", "shape"),
+    [
+        pytest.param(world, shape, id=shape.name, marks=[pytest.mark.slow] if world is SETS else [])
+        for world in WORLDS
+        for shape in world.shapes
+    ],
 )
 def test_shape(world: World, shape: Shape, outcome_of: Callable[[World], Outcome]) -> None:
     wrong = outcome_of(world)[shape.name]

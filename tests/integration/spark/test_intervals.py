@@ -49,6 +49,7 @@ def dml(name: str, by: str, feed: bool) -> History:
             "DELETE FROM {t} WHERE id = 1",
         ],
         ways=ALL_WAYS,
+        slow=not feed,
     )
 
 

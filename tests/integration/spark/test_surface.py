@@ -714,6 +714,7 @@ def test_inserts_into_a_bag_are_a_blind_append(orders: StreamTables) -> None:
     assert_exact(orders, "st")
 
 
+@pytest.mark.slow
 def test_both_appliers_give_equal_tables_and_feeds(spark: SparkSession, tmp_path: Path) -> None:
     queries = {
         "joined": "SELECT o.id, c.city, o.amount FROM orders o JOIN cities c ON o.region = c.region",
