@@ -107,5 +107,5 @@ def test_a_durable_subscription_holds_back_vacuum(ps: StreamTables) -> None:
         assert isinstance(subscription.next(20), Update)
         subscription.acknowledge()
     # Nothing of ours is in the way any more, and Delta has its say.
-    with pytest.raises(Exception, match="DELTA_VACUUM_RETENTION_PERIOD_TOO_SHORT|retention"):
+    with pytest.raises(Exception, match=r"DELTA_VACUUM_RETENTION_PERIOD_TOO_SHORT|retention"):
         ps.sql(f"VACUUM delta.`{path}` RETAIN 0 HOURS")
