@@ -36,6 +36,7 @@ from penstock.engine.workspace import Logs
 from penstock.errors import NotRetained, PenstockError, Retry, SourceMissing
 from penstock.subscribe.feed import LOOK_SECONDS
 from penstock.subscribe.journal import catch_up, prune
+from penstock.subscribe.wake import Sleeper, wake
 
 TABLES_SECONDS: Final = 1.0
 """Between two questions to the catalog which stream tables there are; also until an unreadable one is tried again."""
@@ -50,7 +51,6 @@ ENTRIES_AT_ONCE: Final = 64
 EVERYTHING: Final = "the changes of all stream tables"
 
 MayRead = Callable[[str], bool]
-Sleeper = tuple[asyncio.AbstractEventLoop, "asyncio.Future[None]"]
 
 _log = logging.getLogger("penstock.subscribe")
 
@@ -266,9 +266,8 @@ class AllChanges:
 
     def _wake(self) -> None:
         with self._sleeping:
-            for loop, future in self._sleepers:
-                if not loop.is_closed():
-                    loop.call_soon_threadsafe(_settle, future)
+            for sleeper in self._sleepers:
+                wake(sleeper)
             self._sleepers.clear()
 
     # -- reading back
@@ -366,8 +365,3 @@ class AllChanges:
 def _gone(entry: JournalEntry) -> NotRetained:
     """The whole table is."""
     return NotRetained(what=f"version {entry.version}", name=entry.stream_table, earliest="none")
-
-
-def _settle(future: asyncio.Future[None]) -> None:
-    if not future.done():
-        future.set_result(None)

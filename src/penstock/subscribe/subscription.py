@@ -16,12 +16,11 @@ import threading
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from types import TracebackType
-from typing import Any, Literal
+from typing import Literal
 
 import pyarrow as pa
 
@@ -34,6 +33,7 @@ from penstock.errors import InvalidValue, PenstockError, SubscriptionEnded
 from penstock.subscribe.backpressure import Policy, Waiting
 from penstock.subscribe.feed import Feed
 from penstock.subscribe.start import Point
+from penstock.subscribe.wake import Sleeper, wake
 
 Delivery = Literal["every", "net"]
 Choose = Callable[[CommitChanges], CommitChanges]
@@ -118,7 +118,7 @@ class Subscription:
         self._error: PenstockError | None = None
         self._woken = threading.Condition()
         self._taking = threading.Lock()
-        self._sleepers: set[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = set()
+        self._sleepers: set[Sleeper] = set()
         self._since = time.monotonic()
         self._table = feed.follow(changelog, self, point.version)
 
@@ -465,10 +465,8 @@ class Subscription:
 
     def _wake(self) -> None:
         self._woken.notify_all()
-        for loop, future in self._sleepers:
-            # A loop that is closed has nobody to wake.
-            with suppress(RuntimeError):
-                loop.call_soon_threadsafe(_settle, future)
+        for sleeper in self._sleepers:
+            wake(sleeper)
         self._sleepers.clear()
 
     def _raise_error(self) -> None:
@@ -514,8 +512,3 @@ def _batch(rows: pa.Table | None) -> pa.RecordBatch:
     assert rows is not None
     batches = rows.combine_chunks().to_batches()
     return batches[0] if batches else pa.RecordBatch.from_pylist([], rows.schema)
-
-
-def _settle(future: asyncio.Future[Any]) -> None:
-    if not future.done():
-        future.set_result(None)
