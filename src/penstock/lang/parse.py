@@ -33,6 +33,7 @@ from penstock.lang.statements import (
     Statement,
     Subscribe,
 )
+from penstock.lang.token_cursor import TokenCursor
 from penstock.lang.tokens import Token, TokenType, Unreadable, is_word, lines_at, read_tokens, word
 from penstock.names import TableName
 
@@ -114,22 +115,12 @@ def _statement(text: str, tokens: list[Token]) -> Statement:
     return classify(text[tokens[0].start : tokens[-1].end + 1], tokens)
 
 
-class _Cursor:
+class _Cursor(TokenCursor):
     """A position in the tokens of one statement."""
 
     def __init__(self, text: str, tokens: Sequence[Token], verb: str) -> None:
-        self.text = text
-        self.tokens = tokens
+        super().__init__(text, tokens)
         self.verb = verb
-        self.at = 0
-
-    @property
-    def token(self) -> Token | None:
-        return self.tokens[self.at] if self.at < len(self.tokens) else None
-
-    @property
-    def word(self) -> str:
-        return word(self.token) if self.token else ""
 
     def fail(self, why: str, token: Token | None = None) -> NoReturn:
         last = self.tokens[-1]
@@ -144,18 +135,6 @@ class _Cursor:
         glued = self.at > 0 and self.tokens[self.at - 1].end + 1 == self.token.start and not is_word(self.token)
         advice = "; put names with such characters in backticks" if glued and found in {"-", "/", ":", "$", "@"} else ""
         self.fail(f"expected {wanted}, found {_short(found)}{advice}")
-
-    def accept(self, *words: str) -> bool:
-        ahead = tuple(word(token) for token in self.tokens[self.at : self.at + len(words)])
-        if ahead != words:
-            return False
-        self.at += len(words)
-        return True
-
-    def expect(self, *words: str) -> None:
-        for wanted in words:
-            if not self.accept(wanted):
-                self.fail_here(wanted if wanted.isalpha() else repr(wanted))
 
     def name(self, what: str = "a stream table name") -> str:
         start = self.token

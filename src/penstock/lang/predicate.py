@@ -36,6 +36,7 @@ from penstock.changes.predicate import (
 )
 from penstock.errors import InvalidFilter
 from penstock.lang.literals import NUMBER, Refused, cast_literal, read_number, read_string, type_named
+from penstock.lang.token_cursor import TokenCursor
 from penstock.lang.tokens import Token, TokenType, Unreadable, is_word, lines_at, read_tokens, word
 
 _ALLOWED = (
@@ -71,22 +72,12 @@ def read_predicate(text: str, tokens: Sequence[Token]) -> Predicate:
     return predicate
 
 
-class _Reader:
+class _Reader(TokenCursor):
     """A position in the tokens of one condition."""
 
     def __init__(self, text: str, tokens: Sequence[Token]) -> None:
-        self.text = text
-        self.tokens = tokens
-        self.at = 0
+        super().__init__(text, tokens)
         self.depth = 0
-
-    @property
-    def token(self) -> Token | None:
-        return self.tokens[self.at] if self.at < len(self.tokens) else None
-
-    @property
-    def word(self) -> str:
-        return word(self.token) if self.token else ""
 
     def fail(self, why: str, token: Token | None = None) -> NoReturn:
         found = token or self.token
@@ -101,18 +92,6 @@ class _Reader:
 
     def slice(self, token: Token) -> str:
         return self.text[token.start : token.end + 1]
-
-    def accept(self, *words: str) -> bool:
-        ahead = tuple(word(token) for token in self.tokens[self.at : self.at + len(words)])
-        if ahead != words:
-            return False
-        self.at += len(words)
-        return True
-
-    def expect(self, *words: str) -> None:
-        for wanted in words:
-            if not self.accept(wanted):
-                self.fail_here(wanted if wanted.isalpha() else repr(wanted))
 
     def condition(self) -> Predicate:
         parts = [self.conjunction()]
