@@ -1,38 +1,33 @@
 """The changelog of a stream table, read back from its own commits: no Spark, no second copy of anything.
 
-    events of a commit  =  net change of (identity, visible columns), one minus and one plus of an identity paired
+    events of a commit  =  net change of its files (`net_events`), numbered by `first_lsn` and `lsn_count` of its record
 
-The identity of a stored row is its key, hidden or not, or all its columns; `first_lsn` and `lsn_count` of the commit's
-record number the events. Within a commit they are ordered by kind and then by value, so every reader numbers them
-alike. A commit that changed hidden columns only has no events.
+The identity of a stored row is its key, hidden or not, or all its columns. A commit that changed hidden columns only
+has no events. What cannot be read any more is `NotRetained`, and says from where on it can.
 """
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass, replace
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from penstock.changes.commit_changes import CommitChanges, Positions
-from penstock.compile.stored import SHOWN
+from penstock.engine.changelog_rows import Shape
 from penstock.engine.commit_record import CommitRecord, record_in
 from penstock.engine.definition import Definition
 from penstock.engine.delta_log import Commit, DataFile, DeltaLog, Snapshot
 from penstock.engine.interval import ChangeSet, Kind, Part, Way, classify, ways
 from penstock.engine.log_storage import local_path
-from penstock.engine.scan import CHANGE_SIGNS, CHANGE_TYPE
-from penstock.engine.storage import DEFINITION_KEY, ID_KEY, KEY_KEY, records, standing
-from penstock.engine.storage_schema import arrow_schema, same_columns
-from penstock.engine.unread import UNREAD, unread
+from penstock.engine.net_events import Events, net_events, whole_state
+from penstock.engine.storage import ID_KEY, records, standing
+from penstock.engine.storage_schema import same_columns
+from penstock.engine.unread import unread
 from penstock.errors import (
     FrontierLost,
     InternalError,
@@ -42,9 +37,6 @@ from penstock.errors import (
     StateDamaged,
     StorageError,
 )
-from penstock.names import WEIGHT
-
-_PLACE, _MINUS, _PLUS = "__ps_place", "__ps_minus_place", "__ps_plus_place"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +119,7 @@ class Changelog:
         """Every way to read what happened between two versions, the cheapest first."""
         change_set = classify(self._log, before, after)
         if change_set.kind is Kind.READER:
-            yield (_told(change_set, self._log.commit(after)),)
+            yield (_part(change_set, self._log.commit(after)),)
         else:
             yield from ways(self._log, change_set)
 
@@ -238,12 +230,12 @@ class Changelog:
 
     def schema(self, entry: Entry) -> pa.Schema:
         """The visible columns as of a commit of ours."""
-        shape = _Shape.of(self.name, self._log.snapshot(entry.version), entry.record)
+        shape = Shape.of(self.name, self._log.snapshot(entry.version), entry.record)
         return shape.shown(shape.stored.empty_table()).schema
 
     def key(self, entry: Entry) -> tuple[str, ...]:
         """The visible columns that identify a row as of a commit of ours; empty if there are none."""
-        return _Shape.of(self.name, self._log.snapshot(entry.version), entry.record).visible_key
+        return Shape.of(self.name, self._log.snapshot(entry.version), entry.record).visible_key
 
     def snapshot(self, entry: Entry) -> pa.Table:
         """All visible rows as of a commit of ours."""
@@ -258,9 +250,9 @@ class Changelog:
         try:
             snapshot = self._log.snapshot(entry.version)
             commit = self._log.commit(entry.version)
-            shape = _Shape.of(self.name, snapshot, record)
+            shape = Shape.of(self.name, snapshot, record)
             if replaces or before is None:
-                parts = _all_rows(self._laid_out(snapshot), shape)
+                parts = whole_state(self._laid_out(snapshot), shape)
             else:
                 parts = self._net(before, entry.version, shape)
         except (FrontierLost, FileNotFoundError):
@@ -288,11 +280,11 @@ class Changelog:
             refreshed=parts.refreshed,
         )
 
-    def _net(self, before: int, after: int, shape: _Shape) -> _Parts:
+    def _net(self, before: int, after: int, shape: Shape) -> Events:
         missing = FileNotFoundError()
         for parts in self._ways(before, after):
             try:
-                return _net(parts, shape)
+                return net_events(parts, shape)
             except FileNotFoundError as gone:
                 missing = gone
         raise missing
@@ -313,219 +305,9 @@ class Changelog:
         yield from (entry for entry in reversed(found) if self.keeps(entry.version))
 
 
-@dataclass(frozen=True, slots=True)
-class _Shape:
-    """Which columns a version stores, which of them are seen, and which identify a row."""
-
-    table: str
-    stored: pa.Schema
-    visible: tuple[tuple[str, str], ...]
-    """Visible name, storage name."""
-    identity: tuple[str, ...]
-    keyed: bool
-    weighted: bool
-    hides_rows: bool
-
-    @classmethod
-    def of(cls, table: str, snapshot: Snapshot, record: CommitRecord) -> _Shape:
-        properties = {**snapshot.properties, **(record.properties or {})}
-        definition = Definition.from_json(properties[DEFINITION_KEY])
-        key = json.loads(properties.get(KEY_KEY, "null"))
-        stored = arrow_schema(snapshot.metadata.schema_json)
-        marks = {WEIGHT, SHOWN}
-        return cls(
-            table=table,
-            stored=stored,
-            visible=tuple((visible, name) for visible, name, _ in definition.columns),
-            identity=tuple(name for name in stored.names if name not in marks) if key is None else tuple(key),
-            keyed=key is not None,
-            weighted=definition.weighted,
-            hides_rows=definition.has_hidden_rows,
-        )
-
-    @property
-    def read(self) -> list[str]:
-        """The stored columns that events are made of."""
-        names = dict.fromkeys((*self.identity, *(name for _, name in self.visible)))
-        marks = ([WEIGHT] if self.weighted else []) + ([SHOWN] if self.hides_rows else [])
-        return [*names, *marks]
-
-    @property
-    def visible_key(self) -> tuple[str, ...]:
-        """The key by its visible names; empty if a part of it is hidden, or if there is none."""
-        if not self.keyed:
-            return ()
-        names = {stored: visible for visible, stored in self.visible}
-        return tuple(names[name] for name in self.identity) if all(name in names for name in self.identity) else ()
-
-    def shown(self, rows: pa.Table) -> pa.Table:
-        """What a user sees of physical rows: copies as rows of their own."""
-        if self.hides_rows and SHOWN in rows.column_names:
-            rows = rows.filter(rows.column(SHOWN))
-        if self.weighted and WEIGHT in rows.column_names:
-            rows = _repeated(rows, rows.column(WEIGHT))
-        return rows.select([name for _, name in self.visible]).rename_columns([name for name, _ in self.visible])
-
-    def ordered(self, rows: pa.Table) -> pa.Table:
-        """Visible rows in an order that depends on their values alone."""
-        return rows.take(_order(_comparable(rows)))
-
-
-@dataclass(frozen=True, slots=True)
-class _Parts:
-    deletes: pa.Table
-    was: pa.Table
-    now: pa.Table
-    inserts: pa.Table
-    refreshed: pa.Table | None = None
-
-
-def _all_rows(snapshot: Snapshot, shape: _Shape) -> _Parts:
-    rows = shape.shown(_rows_at(snapshot, shape))
-    nothing = rows.slice(0, 0)
-    return _Parts(nothing, nothing, nothing, nothing, shape.ordered(rows))
-
-
-def _net(parts: Sequence[Part], shape: _Shape) -> _Parts:
-    rows = _signed(parts, shape)
-    if shape.hides_rows:
-        rows = rows.filter(rows.column(SHOWN))
-    if shape.weighted:
-        counts = pc.multiply(rows.column(_PLACE), rows.column(WEIGHT))
-        rows = rows.drop_columns([_PLACE]).append_column(_PLACE, counts)
-    values = [name for name in shape.read if name not in {WEIGHT, SHOWN}]
-    sign, rows = rows.column(_PLACE), rows.select(values)
-    keys = _comparable(rows)
-    grouped = (
-        keys.append_column(WEIGHT, sign)
-        .append_column(_PLACE, pa.array(np.arange(rows.num_rows)))
-        .group_by(keys.column_names)
-        .aggregate([(WEIGHT, "sum"), (_PLACE, "min")])
-    )
-    kept = grouped.filter(pc.not_equal(grouped.column(f"{WEIGHT}_sum"), 0))
-    kept = kept.take(_order(kept.select(keys.column_names)))
-    net = rows.take(kept.column(f"{_PLACE}_min"))
-    weights = kept.column(f"{WEIGHT}_sum")
-    came, went = pc.greater(weights, 0), pc.less(weights, 0)
-    plain = replace(shape, weighted=False, hides_rows=False)
-    if not shape.keyed:
-        deletes = _repeated(net.filter(went), pc.negate(weights.filter(went)))
-        inserts = _repeated(net.filter(came), weights.filter(came))
-        nothing = plain.shown(net.slice(0, 0))
-        return _Parts(plain.shown(deletes), nothing, nothing, plain.shown(inserts))
-    return _paired(net, _comparable(net.select(shape.identity), one_zero=True), came, plain)
-
-
-def _paired(net: pa.Table, keys: pa.Table, came: pa.ChunkedArray, shape: _Shape) -> _Parts:
-    """One minus and one plus of the same key are one update."""
-    places = pa.array(np.arange(net.num_rows))
-    minus = pc.if_else(came, pa.scalar(None, pa.int64()), places)
-    plus = pc.if_else(came, places, pa.scalar(None, pa.int64()))
-    table = pa.table([*keys.columns, minus, plus], names=[*keys.column_names, _MINUS, _PLUS])
-    per_key = table.group_by(keys.column_names, use_threads=False).aggregate([(_MINUS, "max"), (_PLUS, "max")])
-    minus, plus = per_key.column(f"{_MINUS}_max"), per_key.column(f"{_PLUS}_max")
-    both = pc.and_(pc.is_valid(minus), pc.is_valid(plus))
-    place = pc.sort_indices(pa.table({"at": plus.filter(both)}), sort_keys=[("at", "ascending")])
-    rows = shape.shown(net)
-    return _Parts(
-        deletes=rows.take(_sorted(minus.filter(pc.is_null(plus)))),
-        was=rows.take(minus.filter(both).take(place)),
-        now=rows.take(plus.filter(both).take(place)),
-        inserts=rows.take(_sorted(plus.filter(pc.is_null(minus)))),
-    )
-
-
-def _told(change_set: ChangeSet, commit: Commit) -> Part:
+def _part(change_set: ChangeSet, commit: Commit) -> Part:
     """What a commit of a table with deletion vectors tells by itself: change files, or files that it only added."""
     fresh = tuple(added.file for added in commit.adds if added.data_change)
     if not commit.cdc and (commit.removes or any(file.deletion_vector is not None for file in fresh)):
         raise StorageError(detail=f"{change_set.end.root} can only be read through Spark: {change_set.reader_because}")
     return Part(commit.version - 1, commit.version, Way.COMMITS, () if commit.cdc else fresh, (), commit.cdc)
-
-
-def _signed(parts: Sequence[Part], shape: _Shape) -> pa.Table:
-    """The rows that came and went, with +1 or −1 in `_PLACE`."""
-    wanted = pa.schema([shape.stored.field(name) for name in shape.read])
-    target = wanted.append(pa.field(_PLACE, pa.int64()))
-    tables = [target.empty_table()]
-    for part in parts:
-        for files, sign in ((part.plus, 1), (part.minus, -1)):
-            for file in files:
-                rows = _read(shape.table, file, wanted)
-                tables.append(rows.append_column(_PLACE, pa.array(np.full(rows.num_rows, sign, np.int64))))
-        for file in part.cdc:
-            rows = _read(shape.table, file, wanted.append(pa.field(CHANGE_TYPE, pa.string())))
-            came = pc.is_in(
-                rows.column(CHANGE_TYPE), value_set=pa.array([kind for kind, sign in CHANGE_SIGNS.items() if sign > 0])
-            )
-            signs = pc.if_else(came, pa.scalar(1, pa.int64()), pa.scalar(-1, pa.int64()))
-            tables.append(rows.drop_columns([CHANGE_TYPE]).append_column(_PLACE, signs))
-    return pa.concat_tables(tables)
-
-
-def _rows_at(snapshot: Snapshot, shape: _Shape) -> pa.Table:
-    if any(file.deletion_vector is not None for file in snapshot.files):
-        raise StorageError(detail=f"{shape.table} has deletion vectors, and its rows can only be read through Spark")
-    wanted = pa.schema([shape.stored.field(name) for name in shape.read])
-    return pa.concat_tables([wanted.empty_table(), *(_read(shape.table, file, wanted) for file in snapshot.files)])
-
-
-def _read(table: str, file: DataFile, wanted: pa.Schema) -> pa.Table:
-    path = local_path(file.path)
-    try:
-        # Opened here: given a path, pyarrow takes one that it cannot look at for one that is not there.
-        with nullcontext(file.path) if path is None else pa.OSFile(path) as source:
-            rows = pq.read_table(source, columns=wanted.names, partitioning=None)
-        return rows.select(wanted.names).cast(wanted)
-    except FileNotFoundError:
-        raise
-    except (*UNREAD, KeyError) as failed:
-        raise unread(failed, table, file.name, local=path is not None) from failed
-
-
-def _repeated(rows: pa.Table, times: pa.ChunkedArray) -> pa.Table:
-    counts = times.to_numpy()
-    if (counts == 1).all():
-        return rows
-    return rows.take(pa.array(np.repeat(np.arange(rows.num_rows), counts)))
-
-
-def _comparable(rows: pa.Table, one_zero: bool = False) -> pa.Table:
-    """Columns that are equal exactly where those of `rows` hold the same value, and that can be grouped and sorted.
-
-    Floating-point numbers go by their bits, so −0.0 is not 0.0 except with `one_zero`, as Spark has it for keys; every
-    NaN is one value. Nested values go by a text that has all of them.
-    """
-    columns = []
-    for column in rows.columns:
-        kind = column.type
-        if pa.types.is_floating(kind):
-            array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-            array = pc.if_else(pc.is_nan(array), pa.scalar(float("nan"), kind), array)
-            if one_zero:
-                array = pc.if_else(pc.equal(array, pa.scalar(0.0, kind)), pa.scalar(0.0, kind), array)
-            columns.append(array.view(pa.int64() if kind.bit_width == 64 else pa.int32()))
-        elif pa.types.is_nested(kind):
-            values = map(_with_one_zero, column.to_pylist()) if one_zero else column.to_pylist()
-            texts = [None if value is None else repr(value) for value in values]
-            columns.append(pa.array(texts, pa.string()))
-        else:
-            columns.append(column)
-    # Names of the rows could be twice the same after case folding, or clash with ours.
-    return pa.table(columns, names=[f"k{place}" for place in range(len(columns))])
-
-
-def _with_one_zero(value: Any) -> Any:
-    if isinstance(value, float):
-        return value + 0.0
-    if isinstance(value, dict):
-        return {name: _with_one_zero(each) for name, each in value.items()}
-    return [_with_one_zero(each) for each in value] if isinstance(value, list) else value
-
-
-def _order(keys: pa.Table) -> pa.Array:
-    return pc.sort_indices(keys, sort_keys=[(name, "ascending") for name in keys.column_names])
-
-
-def _sorted(places: pa.ChunkedArray) -> pa.Array:
-    return places.take(pc.sort_indices(places))
