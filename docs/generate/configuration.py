@@ -33,7 +33,7 @@ _TUNING = {
     "alert_webhook_url": "A slow receiver delays nobody; see [Monitoring](../concepts/monitoring.md#where-alerts-go).",
     "lineage_url": "For a file: `file:///var/log/penstock-lineage.jsonl`, one event per line.",
     "ring_events": "An event takes about ten bytes. Raise it if many consumers poll and lag by more than this.",
-    "deletion_vector_bytes": "With them Spark applies even small changes; see [Layout](../concepts/layout.md).",
+    "deletion_vector_bytes": "A merge writes some 70 MB a second; see [Layout](../concepts/layout.md).",
 }
 
 

@@ -179,9 +179,10 @@ class Settings:
         "tables.",
     )
     deletion_vector_bytes: int = _setting(
-        16 * 1024**3,
+        8 * 1024**2,
         _Range(0, 2**60),
-        "Size of a stream table, in bytes, from which Spark merges into it with deletion vectors; 0 is never.",
+        "Bytes of files that a merge would write anew, from which on rows are marked in deletion vectors instead; 0 is "
+        "never.",
     )
 
     probe_percent: int = _setting(

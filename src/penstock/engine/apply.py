@@ -9,7 +9,8 @@
 
 delta-rs commits in milliseconds from the driver's memory; Spark needs a second before it starts but spreads the work.
 Small changes go to the first. Of large ones, appends and overwrites are written by Spark as plain files and committed
-by delta-rs (`staged`), and merges go to Spark.
+by delta-rs (`staged`), and merges go to Spark. Small changes that lie all over a large table are applied by deletion
+vectors instead of a merge, which `commit` decides, because it takes a look at where the rows are.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 Kind = Literal["append", "keyed", "bag", "overwrite"]
-Applier = Literal["delta-rs", "spark"]
+Applier = Literal["delta-rs", "vectors", "spark"]
 
 DRIVER_ROWS = 1_000_000
 """A change of more rows is not brought to the driver."""

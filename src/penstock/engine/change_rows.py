@@ -60,7 +60,7 @@ def staged(change: Change, storage: Storage, pin: Pin) -> Change:
     """The change with its rows in files, if they are many and only have to be added."""
     if not isinstance(change.rows, DataFrame) or change.kind not in {"append", "overwrite"}:
         return change
-    if pin.not_fast is not None or not stageable(storage.path):
+    if (pin.not_fast is not None and not pin.marks) or not stageable(storage.path):
         return change
     schema = spark_schema(layout_of(pin.handle).schema_json)
     return Change(change.kind, stage(conformed(change.rows, schema), storage.path))

@@ -27,7 +27,6 @@ from penstock.engine.scan import CHANGE_SIGNS, CHANGE_TYPE
 from penstock.engine.storage import DEFINITION_KEY, KEY_KEY
 from penstock.engine.storage_schema import arrow_schema
 from penstock.engine.unread import UNREAD, unread
-from penstock.errors import StorageError
 from penstock.names import WEIGHT
 
 SIGN = "__ps_sign"
@@ -111,10 +110,25 @@ def signed_rows(parts: Sequence[Part], shape: Shape) -> pa.Table:
 
 def rows_at(snapshot: Snapshot, shape: Shape) -> pa.Table:
     """The stored rows of a version."""
-    if any(file.deletion_vector is not None for file in snapshot.files):
-        raise StorageError(detail=f"{shape.table} has deletion vectors, and its rows can only be read through Spark")
     wanted = pa.schema([shape.stored.field(name) for name in shape.read])
-    return pa.concat_tables([wanted.empty_table(), *(_read(shape.table, file, wanted) for file in snapshot.files)])
+    return pa.concat_tables(
+        [wanted.empty_table(), *(_live(shape.table, snapshot, file, wanted) for file in snapshot.files)]
+    )
+
+
+def _live(table: str, snapshot: Snapshot, file: DataFile, wanted: pa.Schema) -> pa.Table:
+    """The rows of a file that its deletion vector leaves."""
+    rows = _read(table, file, wanted)
+    if file.deletion_vector is None:
+        return rows
+    alive = np.ones(rows.num_rows, bool)
+    try:
+        alive[file.deletion_vector.places(snapshot.root)] = False
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError) as failed:
+        raise unread(failed, table, file.name, local=True) from failed
+    return rows.filter(pa.array(alive))
 
 
 def _read(table: str, file: DataFile, wanted: pa.Schema) -> pa.Table:

@@ -1,6 +1,7 @@
 """The commit protocol: rows and record in one Delta commit, exactly once, or not at all.
 
-    version    the pinned one must still be the newest; delta-rs commits on the pinned handle without a retry
+    version    the pinned one must still be the newest; delta-rs commits on the pinned handle without a retry, and an
+               entry that we put into the log ourselves takes exactly the next place
     number     the transaction number must be the pinned one's successor; a number already used is refused
     record     carries the pinned version, so that a commit which landed elsewhere gives itself away at the next pin
 
@@ -20,9 +21,13 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from penstock.engine import apply_delta_rs
+from penstock.engine import apply_delta_rs, apply_vectors
 from penstock.engine.apply import Applier, Change
+from penstock.engine.apply_vectors import Marked, mark
 from penstock.engine.commit_record import CommitRecord, record_in
+from penstock.engine.delta_log import DeltaLog
+from penstock.engine.file_columns import FileColumns
+from penstock.engine.log_storage import local_path
 from penstock.engine.staged import StagedFiles
 from penstock.engine.storage import (
     ID_KEY,
@@ -36,7 +41,7 @@ from penstock.engine.storage import (
     read_commit,
     translated,
 )
-from penstock.engine.storage_schema import fields_of, holds, require_storable
+from penstock.engine.storage_schema import fields_of, holds, require_storable, same_columns
 from penstock.errors import CommitConflict, InternalError, StorageError
 
 if TYPE_CHECKING:
@@ -53,6 +58,16 @@ class Committed:
     rows_written: int
 
 
+@dataclass(frozen=True, slots=True)
+class Marking:
+    """What it takes to find the rows that a change takes away, and when marking them is better than a merge."""
+
+    log: DeltaLog
+    columns: FileColumns
+    limit: int
+    """Bytes of files that a merge would write anew, from which on rows are marked instead; 0 is never."""
+
+
 def commit(
     storage: Storage,
     pin: Pin,
@@ -63,21 +78,32 @@ def commit(
     transaction_number: int,
     spark: SparkSession | None = None,
     schema_json: str | None = None,
+    marking: Marking | None = None,
 ) -> Committed:
     """Apply the change and the record in one commit; a pin serves one call.
 
-    `schema_json` is the new schema of an overwrite that changes columns. A table that delta-rs may not write goes to
-    Spark whatever was asked for. CommitConflict means that nothing of this change is in the table, with one exception:
-    a Spark commit that landed on top of a foreign commit which changed rows. Its rows and record are in the table then,
-    computed from a state that was no longer true; the record's base version makes the next pin report the table as
-    damaged, and the rebuild that follows replaces both.
+    `schema_json` is the new schema of an overwrite that changes columns. With `marking`, a change that would make
+    delta-rs write much anew is applied by deletion vectors, and so is every change to a table that has some. A table
+    that delta-rs may not write goes to Spark otherwise, whatever was asked for. CommitConflict means that nothing of
+    this change is in the table, with one exception: a Spark commit that landed on top of a foreign commit which changed
+    rows. Its rows and record are in the table then, computed from a state that was no longer true; the record's base
+    version makes the next pin report the table as damaged, and the rebuild that follows replaces both.
     """
     started = time.perf_counter()
     record = _fenced(storage, pin, record, transaction_number)
-    chosen: Applier = "spark" if pin.not_fast else applier
+    marked = None if applier == "spark" else _marked(storage, pin, change, schema_json, marking)
+    chosen: Applier = "vectors" if marked is not None else "spark" if pin.not_fast else applier
     session = _session(storage, pin, spark) if chosen == "spark" else None
     _prepare(storage, pin, record, schema_json, chosen)
-    if session is None:
+    if marked is not None:
+        root, base = local_path(storage.path) or storage.path, pin.version
+        with _unless_it_landed(storage, base, record), translated(storage.path):
+            apply_vectors.apply(
+                pin, root, marked, record=record.to_json(), app=record.stream_table_id, number=transaction_number
+            )
+        version = base + 1
+        written = _given(change.rows)
+    elif session is None:
         rows = change.rows if isinstance(change.rows, pa.Table | StagedFiles) else change.rows.toArrow()
         base = pin.handle.version()
         with _unless_it_landed(storage, base, record), translated(storage.path):
@@ -91,7 +117,7 @@ def commit(
                 number=transaction_number,
             )
         version = _landed_by_delta_rs(storage, base, record)
-        written = rows.num_rows if isinstance(rows, pa.Table) else rows.rows
+        written = _given(rows)
     else:
         from penstock.engine import apply_spark
 
@@ -122,6 +148,12 @@ def carry_frontier(
     started = time.perf_counter()
     number = pin.next_transaction if transaction_number is None else transaction_number
     record = _fenced(storage, pin, record, number)
+    if pin.marks:
+        root = local_path(storage.path) or storage.path
+        snapshot = DeltaLog(storage.path).snapshot(pin.version)
+        with _unless_it_landed(storage, pin.version, record), translated(storage.path):
+            apply_vectors.carry(pin, root, snapshot, record=record.to_json(), app=record.stream_table_id, number=number)
+        return Committed(pin.version + 1, "vectors", time.perf_counter() - started, 0)
     if pin.not_fast is None:
         with _unless_it_landed(storage, pin.version, record), translated(storage.path):
             apply_delta_rs.carry(pin.handle, record=record.to_json(), app=record.stream_table_id, number=number)
@@ -133,6 +165,23 @@ def carry_frontier(
     layout = layout_of(pin.handle)
     apply_spark.carry(session, storage.path, layout, record=record.to_json(), app=record.stream_table_id, number=number)
     return Committed(_landed_by_spark(storage, pin, record), "spark", time.perf_counter() - started, 0)
+
+
+def _marked(
+    storage: Storage, pin: Pin, change: Change, schema_json: str | None, marking: Marking | None
+) -> Marked | None:
+    """The change in marks and additions, if that is how it is to be applied."""
+    layout = layout_of(pin.handle)
+    if marking is None or (schema_json is not None and not same_columns(schema_json, layout.schema_json)):
+        return None
+    snapshot = marking.log.snapshot(pin.version)
+    if pin.marks:
+        return mark(marking.columns, snapshot, layout, change)
+    worth = marking.limit and snapshot.bytes >= marking.limit and change.kind in ("keyed", "bag")
+    if not worth or pin.not_fast is not None or local_path(storage.path) is None:
+        return None
+    marked = mark(marking.columns, snapshot, layout, change)
+    return marked if marked is not None and marked.rewritten >= marking.limit else None
 
 
 def _fenced(storage: Storage, pin: Pin, record: CommitRecord, number: int) -> CommitRecord:
@@ -219,6 +268,14 @@ def _landed_by_spark(storage: Storage, pin: Pin, record: CommitRecord) -> int:
         if moves_data(actions):
             foreign.append(f"{info.get('operation', 'an unknown operation')} at version {version}")
     raise CommitConflict(name=storage.path, why="its transaction number is taken, so Spark skipped this commit")
+
+
+def _given(rows: object) -> int:
+    """Rows of a change that is on the driver, or in files."""
+    if isinstance(rows, StagedFiles):
+        return rows.rows
+    assert isinstance(rows, pa.Table)
+    return int(rows.num_rows)
 
 
 def _rows_written(storage: Storage, version: int) -> int:

@@ -27,6 +27,7 @@ import pyarrow.parquet as pq
 from pyspark.sql.types import StructType
 
 from penstock.engine.allow_list import Protocol, refusal
+from penstock.engine.deletion_vector import DeletionVector
 from penstock.engine.log_storage import LogStorage, Stamp, local_path, log_storage, modified_at
 from penstock.engine.unread import UNREAD, unreachable
 from penstock.errors import FrontierLost, SourceMissing, StorageUnreachable
@@ -70,15 +71,19 @@ class DataFile:
     partition: Mapping[str, str | None] = field(compare=False)
     """Partition values as the log writes them; NULL is None. Type them by the schema."""
     stats_json: str | None = field(default=None, compare=False, repr=False)
-    deletion_vector: str | None = None
-    deleted_rows: int = field(default=0, compare=False)
+    deletion_vector: DeletionVector | None = None
     name: str = field(default="", compare=False, repr=False)
     """The path as the log spells it."""
 
     @property
     def key(self) -> FileKey:
         """What identifies this file within its table."""
-        return self.name, self.deletion_vector
+        return self.name, None if self.deletion_vector is None else self.deletion_vector.id
+
+    @property
+    def deleted_rows(self) -> int:
+        """Rows that are in the file and that its deletion vector hides."""
+        return 0 if self.deletion_vector is None else self.deletion_vector.cardinality
 
     @property
     def absolute(self) -> bool:
@@ -233,6 +238,12 @@ class Snapshot:
     def fast(self) -> bool:
         """True if reading the listed Parquet files is reading the table."""
         return not self.slow_because
+
+    @cached_property
+    def fast_with_vectors(self) -> bool:
+        """True if reading the listed Parquet files is reading the table, but for rows that deletion vectors hide."""
+        plain = not refusal(self.protocol, self.schema, self.properties)
+        return plain and not any(file.absolute for file in self.files)
 
 
 class DeltaLog:
@@ -419,8 +430,7 @@ class DeltaLog:
             size=action.get("size") or 0,
             partition=dict(action.get("partitionValues") or {}),
             stats_json=action.get("stats"),
-            deletion_vector=_vector_id(vector),
-            deleted_rows=vector["cardinality"] if vector else 0,
+            deletion_vector=DeletionVector.of(vector) if vector else None,
             name=name,
         )
 
@@ -436,7 +446,8 @@ class DeltaLog:
             if body := action.get("add"):
                 adds.append(Added(self._file(body), body.get("dataChange", True)))
             elif body := action.get("remove"):
-                key = _spelling(body["path"]), _vector_id(body.get("deletionVector"))
+                vector = body.get("deletionVector")
+                key = _spelling(body["path"]), DeletionVector.of(vector).id if vector else None
                 removes.append(Removed(key, body.get("dataChange", True)))
             elif body := action.get("cdc"):
                 cdc.append(self._file(body))
@@ -562,13 +573,6 @@ def _protocol(body: Mapping[str, Any]) -> Protocol:
         writer=body["minWriterVersion"],
         listed=frozenset(body.get("readerFeatures") or ()) | frozenset(body.get("writerFeatures") or ()),
     )
-
-
-def _vector_id(vector: Mapping[str, Any] | None) -> str | None:
-    if not vector:
-        return None
-    offset = vector.get("offset")
-    return f"{vector['storageType']}{vector['pathOrInlineDv']}" + ("" if offset is None else f"@{offset}")
 
 
 def _commit_time(info: Mapping[str, Any], stamp: Stamp | None) -> datetime | None:

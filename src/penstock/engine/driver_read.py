@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql.types import (
@@ -65,7 +66,7 @@ def whole(snapshot: Snapshot) -> bool:
 
 def readable(snapshot: Snapshot) -> bool:
     """True if all files of a table may be read on the driver, as far as their number, size and place go."""
-    return snapshot.fast and local_path(snapshot.root) is not None and _small(snapshot.files)
+    return snapshot.fast_with_vectors and local_path(snapshot.root) is not None and _small(snapshot.files)
 
 
 def rows_at(
@@ -81,23 +82,18 @@ def rows_at(
 
     `shown` is a column that must be true; each row is repeated `weight` times. None if that is work for Spark.
     """
-    if not snapshot.fast or not fields or not _small(files):
+    if not snapshot.fast_with_vectors or not fields or not _small(files):
         return None
     extra = [StructField(name, kind) for name, kind in ((shown, BooleanType()), (weight, LongType())) if name]
     types = {field.name: field.dataType for field in fields}
     held = {name.lower() for name in snapshot.partition_columns}
     usable = [(name, values) for name, values in keys if name in types and prunable(types[name])]
     inside = [(name, values) for name, values in usable if name.lower() not in held]
-    hits = _hits(columns, snapshot, files, types, inside)
-    if hits is None:
+    found = hits(columns, snapshot, files, types, inside)
+    if found is None:
         return None
-    parts = []
-    for file, mask in hits:
-        part = _together(columns, [(file, 1)], [*fields, *extra], snapshot.schema, snapshot)
-        if part is None:
-            return None
-        parts.append(part if mask is None else part.filter(mask))
-    rows = pa.concat_tables(parts) if parts else _together(columns, [], [*fields, *extra], snapshot.schema, snapshot)
+    chosen = [(file, 1, mask) for file, mask in found]
+    rows = _together(columns, chosen, [*fields, *extra], snapshot.schema, snapshot)
     if rows is None:
         return None
     for name, values in usable:
@@ -111,36 +107,39 @@ def rows_at(
     return rows.select([field.name for field in fields]) if rows.num_rows <= LOCAL_ROWS else None
 
 
-def _hits(
+def hits(
     columns: FileColumns,
     snapshot: Snapshot,
     files: Sequence[DataFile],
     types: Mapping[str, DataType],
     keys: Sequence[tuple[str, pa.ChunkedArray]],
 ) -> list[tuple[DataFile, pa.Array | None]] | None:
-    """The files in which a row has one of the given values in every key column, and which of their rows do.
+    """The files in which a live row has one of the given values in every key column, and which of their rows do.
 
     None if one of them is for Spark, or if the rows would be too many.
     """
-    masks: list[pa.Array | None] = [None] * len(files)
+    try:
+        masks = [columns.live(snapshot.root, file) for file in files]
+    except (OSError, ValueError):
+        return None
     known = {field.name.lower(): field.name for field in snapshot.schema.fields}
     for name, values in keys:
         field = StructField(known[name.lower()], types[name])
         with ThreadPoolExecutor(READERS) as readers:
             read = list(readers.map(lambda file, field=field: columns.of(file, [field]), files))
-        found = [each[field.name] for each in read if each is not None]
-        if len(found) < len(files):
+        arrays = [each[field.name] for each in read if each is not None]
+        if len(arrays) < len(files):
             return None
-        if not found:
+        if not arrays:
             return []
         try:
-            wanted = pc.unique(values).cast(found[0].type)
+            wanted = pc.unique(values).cast(arrays[0].type)
         except pa.ArrowException:
             continue
         # One call for all files, because it makes a hash table of the values first.
-        here = pc.is_in(pa.chunked_array(found), value_set=wanted).combine_chunks()
+        here = pc.is_in(pa.chunked_array(arrays), value_set=wanted).combine_chunks()
         start = 0
-        for place, array in enumerate(found):
+        for place, array in enumerate(arrays):
             part = here.slice(start, len(array))
             mask = masks[place]
             masks[place] = part if mask is None else pc.and_(mask, part)
@@ -148,13 +147,13 @@ def _hits(
         # Leaving rows out only spares work, and hardly any is left to spare.
         if sum(mask.true_count for mask in masks if mask is not None) <= 2 * len(wanted):
             break
-    hits = [
+    found = [
         (file, mask)
         for file, mask in zip(files, masks, strict=True)
         if mask is None or pc.any(mask, min_count=0).as_py()
     ]
-    count = sum(int(file.rows or 0) if mask is None else mask.true_count for file, mask in hits)
-    return hits if count <= LOCAL_ROWS else None
+    count = sum(int(file.rows or 0) if mask is None else mask.true_count for file, mask in found)
+    return found if count <= LOCAL_ROWS else None
 
 
 def changed_rows(
@@ -192,11 +191,19 @@ def _changed_rows(
         return None
     extra = [StructField(name, kind) for name, kind in ((shown, BooleanType()), (weight, LongType())) if name]
     asked = [*fields, *extra]
-    signed = [(file, sign) for part in parts for files, sign in ((part.plus, 1), (part.minus, -1)) for file in files]
+    try:
+        signed = [
+            (file, sign, columns.live(end.root, file))
+            for part in parts
+            for files, sign in ((part.plus, 1), (part.minus, -1))
+            for file in files
+        ]
+    except (OSError, ValueError):
+        return None
     plain = _together(columns, signed, asked, end.schema, end)
     kind = StructField(CHANGE_TYPE, StringType())
     schema = StructType([*end.schema.fields, kind])
-    told = _together(columns, [(file, 1) for part in parts for file in part.cdc], [*asked, kind], schema, end)
+    told = _together(columns, [(file, 1, None) for part in parts for file in part.cdc], [*asked, kind], schema, end)
     if plain is None or told is None:
         return None
     kinds = told.column(CHANGE_TYPE)
@@ -216,19 +223,22 @@ def _changed_rows(
 
 
 def _small(files: Sequence[DataFile]) -> bool:
-    if any(file.deletion_vector is not None for file in files) or len(files) > READ_FILES:
+    if len(files) > READ_FILES:
         return False
     return sum(file.size for file in files) <= READ_BYTES and sum(file.rows or 0 for file in files) <= READ_ROWS
 
 
 def _together(
     columns: FileColumns,
-    signed: Sequence[tuple[DataFile, int]],
+    chosen: Sequence[tuple[DataFile, int, pa.Array | None]],
     fields: Sequence[StructField],
     schema: StructType,
     table: Snapshot,
 ) -> pa.Table | None:
-    """The rows of several files, with the sign of each beside; None if one of them is for Spark."""
+    """The chosen rows of several files, with the sign of each beside; None if one of them is for Spark.
+
+    A file comes with its sign and with which of its rows are chosen, if not all.
+    """
     kinds = [arrow_type(field.dataType) for field in fields]
     known = {field.name.lower(): field for field in schema.fields}
     if any(kind is None for kind in kinds) or any(field.name.lower() not in known for field in fields):
@@ -237,24 +247,31 @@ def _together(
     partitions = {name.lower(): name for name in table.partition_columns}
     stored = [field for field in named if field.name.lower() not in partitions]
     target = pa.schema([*zip([field.name for field in fields], kinds, strict=True), (SIGN, pa.int64())])
-    tables = []
-    for file, sign in signed:
-        read = columns.of(file, stored)
+
+    def read(file: DataFile, sign: int, mask: pa.Array | None) -> pa.Table | None:
+        held = columns.of(file, stored)
         count = file.stats.rows
-        if read is None or (not read and count is None):
+        if held is None or (not held and count is None):
             return None
-        length = len(next(iter(read.values()))) if read else int(count or 0)
+        length = len(next(iter(held.values()))) if held else int(count or 0)
+        places = None if mask is None else pa.array(np.flatnonzero(mask))
+        chosen_length = length if places is None else len(places)
         arrays = []
         for field, kind in zip(named, kinds, strict=True):
-            if field.name in read:
-                arrays.append(read[field.name])
+            if field.name in held:
+                arrays.append(held[field.name] if places is None else held[field.name].take(places))
                 continue
             value = _partition_value(file.partition.get(partitions[field.name.lower()]), field.dataType)
             if value is None:
                 return None
-            arrays.append(pa.repeat(pa.scalar(value[0], kind), length))
-        arrays.append(pa.repeat(pa.scalar(sign, pa.int64()), length))
-        tables.append(pa.Table.from_arrays(arrays, schema=target))
+            arrays.append(pa.repeat(pa.scalar(value[0], kind), chosen_length))
+        arrays.append(pa.repeat(pa.scalar(sign, pa.int64()), chosen_length))
+        return pa.Table.from_arrays(arrays, schema=target)
+
+    with ThreadPoolExecutor(READERS) as readers:
+        tables = list(readers.map(read, *zip(*chosen, strict=True))) if chosen else []
+    if any(each is None for each in tables):
+        return None
     return pa.concat_tables(tables) if tables else target.empty_table()
 
 

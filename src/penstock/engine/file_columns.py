@@ -1,6 +1,7 @@
 """Columns of Parquet files as Arrow, kept by their bytes because a data file never changes.
 
-    column(file, name)  =  what Spark reads there, or None
+    column(file, name)  =  what Spark reads there, or None;  rows that a deletion vector hides are among them
+    live(file)          =  which of these rows count, or None if all do
 
 None is said of everything that is not plainly the same in Arrow and in Spark: other types than those below, a column
 stored as another type, dates in the calendars of old. Changes of intervals are kept in the same place: stream tables
@@ -16,6 +17,7 @@ from datetime import date
 from threading import Lock
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -105,6 +107,26 @@ class FileColumns:
         for name, array in read.items():
             self._keep((file.path, name), array)
         return {**found, **read}
+
+    def live(self, root: str, file: DataFile) -> pa.Array | None:
+        """Which rows of a file its deletion vector leaves, in a table at a root; None if it has no vector.
+
+        OSError or ValueError if the vector cannot be read.
+        """
+        vector = file.deletion_vector
+        if vector is None:
+            return None
+        rows = file.stats.rows
+        if rows is None:
+            raise ValueError(f"{file.name} has a deletion vector and no number of rows")
+        key = (file.path, vector)
+        mask = self._kept(key)
+        if mask is None:
+            alive = np.ones(rows, bool)
+            alive[vector.places(root)] = False
+            mask = pa.array(alive)
+            self._keep(key, mask)
+        return mask
 
     def _kept(self, key: object) -> Any:
         with self._lock:

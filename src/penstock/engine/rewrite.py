@@ -67,17 +67,12 @@ def rewrite(
     return _landed(storage, pin, note)
 
 
-def set_deletion_vectors(spark: SparkSession, storage: Storage, on: bool) -> None:
-    """Have writers leave deletion vectors, or not any more; files that have some keep them until they are rewritten.
-
-    By Spark, because it also declares the table feature.
-    """
+def forbid_vectors(spark: SparkSession, storage: Storage) -> None:
+    """Have no writer leave deletion vectors any more; files that have some keep them until they are rewritten."""
     session = spark.newSession()
     session.conf.set("spark.databricks.delta.commitInfo.userMetadata", configuration_note(storage.stream_table_id))
     with translated_from_spark(storage.path):
-        session.sql(
-            f"ALTER TABLE delta.{quote(storage.path)} SET TBLPROPERTIES ('{DELETION_VECTORS}' = '{str(on).lower()}')"
-        )
+        session.sql(f"ALTER TABLE delta.{quote(storage.path)} SET TBLPROPERTIES ('{DELETION_VECTORS}' = 'false')")
 
 
 def sort_source(spark: SparkSession, path: str, columns: Sequence[str], size: int) -> None:

@@ -92,7 +92,7 @@ def stage(frame: DataFrame, root: str) -> StagedFiles:
     frame.write.option("maxRecordsPerFile", ROWS_PER_FILE).mode("errorifexists").parquet(str(base / folder))
     files = []
     for path in sorted((base / folder).glob("*.parquet")):
-        written = _described(path, f"{folder}/{path.name}", frame.schema)
+        written = describe(path, f"{folder}/{path.name}", frame.schema)
         if written.rows:
             files.append(written)
     return StagedFiles(str(base), frame.schema, tuple(files))
@@ -117,7 +117,8 @@ def sort_staged(spark: SparkSession, staged: StagedFiles, key: Sequence[str] | N
     return ordered
 
 
-def _described(path: Path, name: str, schema: StructType) -> StagedFile:
+def describe(path: Path, name: str, schema: StructType) -> StagedFile:
+    """A file that was written, with what a log should say of it."""
     told = path.stat()
     metadata = pq.read_metadata(path)
     bounds = {field.name: field.dataType for field in schema.fields if prunable(field.dataType)}

@@ -53,17 +53,21 @@ TARGET_FILE_SIZE = 32 * 1024 * 1024
 
 DELETION_VECTORS = "delta.enableDeletionVectors"
 FILE_SIZE = "delta.targetFileSize"
+CHECKPOINT_INTERVAL = "delta.checkpointInterval"
 
 _DEFAULTS = {
     "delta.enableChangeDataFeed": "true",
     DELETION_VECTORS: "false",
     FILE_SIZE: str(TARGET_FILE_SIZE),
     # Spark writes a checkpoint every 10 commits by default, and each costs seconds.
-    "delta.checkpointInterval": "100",
+    CHECKPOINT_INTERVAL: "100",
 }
 _WRITABLE = frozenset(
     {"invariants", "appendOnly", "changeDataFeed", "checkConstraints", "generatedColumns", "timestampNtz"}
 )
+_ONLY_VECTORS = "table features deletionVectors"
+"""Why delta-rs may not write a table that is otherwise like any other."""
+
 _CONFIGURATION_NOTE = "penstock configuration"
 _LAYOUT_NOTE = "penstock layout"
 
@@ -120,12 +124,14 @@ class Standing:
 class Pin(Standing):
     """The state of a stream table that one refresh starts from; good for one commit.
 
-    `not_fast` says why delta-rs may not write this table, or is None.
+    `not_fast` says why delta-rs may not write this table, or is None; `marks` is True if what stands in its way is
+    deletion vectors alone, on a disk where we can write them ourselves.
     """
 
     transaction: int | None
     handle: DeltaTable
     not_fast: str | None = None
+    marks: bool = False
     laid_out_by: tuple[str, ...] | None = None
     """The columns that the files were sorted by since our newest record, or None if they were not."""
 
@@ -211,6 +217,7 @@ class Storage:
         if not stream_table_id:
             raise StorageMissing(name=self.path, path=self.path, why=f"its property {ID_KEY} was removed")
         version = handle.version()
+        not_fast = not_writable_by_delta_rs(handle)
         found = _since_our_record(log or DeltaLog(self.path), version, stream_table_id)
         return Pin(
             version=version,
@@ -223,7 +230,8 @@ class Storage:
             foreign=tuple(reversed(found.foreign)),
             damaged=found.damaged,
             unset=found.unset,
-            not_fast=not_writable_by_delta_rs(handle),
+            not_fast=not_fast,
+            marks=not_fast == _ONLY_VECTORS and local_path(self.path) is not None,
             laid_out_by=found.laid_out_by,
         )
 

@@ -25,7 +25,7 @@ from penstock.engine.change_rows import (
     staged,
     whole_table,
 )
-from penstock.engine.commit import commit
+from penstock.engine.commit import Committed, Marking, commit
 from penstock.engine.commit_record import CommitRecord
 from penstock.engine.definition import Definition, text_hash
 from penstock.engine.delta_log import Snapshot
@@ -156,7 +156,7 @@ class Computed:
     rows_at_rest: int | None
     bytes: Bytes
     applier: str | None
-    commit: Callable[[Storage, Pin, CommitRecord], int]
+    commit: Callable[[Storage, Pin, CommitRecord], Committed]
     redefined: Definition | None = None
     replaces: bool = False
     """All rows are put anew, in place of those that were there."""
@@ -246,14 +246,17 @@ def _computed(
         work.rows_at_rest,
         work.bytes,
         applier,
-        _committer(program, ready, applier),
+        _committer(work, program, ready, applier),
     )
 
 
 def _committer(
-    program: Program, change: Change, applier: Applier, schema: str | None = None
-) -> Callable[[Storage, Pin, CommitRecord], int]:
-    def commit_it(storage: Storage, pin: Pin, record: CommitRecord) -> int:
+    work: Work, program: Program, change: Change, applier: Applier, schema: str | None = None
+) -> Callable[[Storage, Pin, CommitRecord], Committed]:
+    limit = work.settings.deletion_vector_bytes if work.settings.apply == "auto" else 0
+    marking = Marking(work.workspace.logs.at(work.storage.path), program.columns, limit)
+
+    def commit_it(storage: Storage, pin: Pin, record: CommitRecord) -> Committed:
         done = commit(
             storage,
             pin,
@@ -263,9 +266,10 @@ def _committer(
             transaction_number=pin.next_transaction,
             spark=program.spark,
             schema_json=schema,
+            marking=marking,
         )
         program.close()
-        return done.version
+        return done
 
     return commit_it
 
@@ -292,7 +296,7 @@ def _check(work: Work, program: Program, rows: Rows, total: Summary) -> None:
         raise InternalError(why=f"a group of {work.name} was left to be recomputed")
 
 
-def _no_commit(storage: Storage, pin: Pin, record: CommitRecord) -> int:
+def _no_commit(storage: Storage, pin: Pin, record: CommitRecord) -> Committed:
     raise InternalError(why="there is nothing to commit")
 
 
@@ -359,7 +363,7 @@ def _overwrite(work: Work, decision: Decision, timed: Timed, tell: Tell) -> Comp
         work.rows_at_rest,
         work.bytes,
         applier,
-        _committer(program, ready, applier, schema),
+        _committer(work, program, ready, applier, schema),
         _redefined(work),
         replaces,
     )

@@ -99,7 +99,7 @@ class Explanation:
             own = each.is_stream_table
             lines.append(f"  layout     {each.text()}" if own else f"             source {each.table}: {each.text()}")
             if own and each.layout.deletion_vectors:
-                lines.append("             deletion vectors are on: Spark applies every change, delta-rs none")
+                lines.append("             deletion vectors are on: rows that go are marked, and purged by optimize")
             if each.command:
                 lines.append(f"             run: {each.command}")
         return lines

@@ -1,8 +1,8 @@
 """OPTIMIZE: stream tables laid out as the advisor says, under their lease, and told what it brought.
 
-    vectors on/off   by the size of the table: from `deletion_vector_bytes` on Spark's merges leave deletion vectors,
-                     below half of that no longer, so that a table near the limit does not go to and fro
-    rewrite          sorted, folded, in files of the right size; purges deletion vectors
+    rewrite        sorted, folded, in files of the right size; purges deletion vectors
+    vectors off    where the settings no longer allow deletion vectors; turned on they are by the first commit that
+                   needs one
 
 Each is a commit that changes no row, so a crash between them leaves a table that is right. A table that is laid out
 well is left alone. Sources are not ours: they are sorted, by Delta's own OPTIMIZE, only if they are named.
@@ -12,17 +12,15 @@ from __future__ import annotations
 
 import logging
 import time
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
 from penstock.catalog.model import StreamTableMeta
 from penstock.engine.layout import FileLayout, file_layout, file_size, files_wanted, needs_optimizing
-from penstock.engine.rewrite import rewrite, set_deletion_vectors, sort_source
+from penstock.engine.rewrite import forbid_vectors, rewrite, sort_source
 from penstock.engine.storage import FILE_SIZE, TARGET_FILE_SIZE, Storage
 from penstock.engine.tuning import over_files
-from penstock.errors import StorageError
 from penstock.names import TableName
 from penstock.operators.source import Source
 from penstock.refresh.advise import LayoutAdvice, advise_one, advise_sources, advise_tables, read_plans
@@ -123,13 +121,12 @@ def optimize_table(
             why = f"{pin.damaged}; the next refresh rebuilds it" if pin.damaged else "it was never filled"
             return OptimizeResult(told, (), why, before, None, time.perf_counter() - started)
         needed = needs_optimizing(snapshot, advice.columns) if pin.laid_out_by != advice.columns else ""
-        switch = vectors_switch(before, warehouse.settings.deletion_vector_bytes)
-        if switch is not None:
-            tell("setting deletion vectors", 0)
+        if before.deletion_vectors and not warehouse.settings.deletion_vector_bytes:
+            tell("turning deletion vectors off", 0)
             held.check()
-            set_deletion_vectors(spark, storage, switch)
-            done.append(f"deletion vectors {'on' if switch else 'off'}")
-            if not switch and any(file.deletion_vector for file in snapshot.files):
+            forbid_vectors(spark, storage)
+            done.append("deletion vectors off")
+            if any(file.deletion_vector for file in snapshot.files):
                 needed = needed or "deletion vectors are purged"
         if needed:
             tell(f"sorting by {', '.join(advice.columns)}" if advice.columns else "compacting", 1)
@@ -143,7 +140,7 @@ def optimize_table(
             done.append("sorted" if advice.columns else "compacted")
         after = file_layout(log.snapshot(), advice.columns)
     tell("done", 2)
-    reason = needed or ("the size calls for it" if done else replace(told, needed="").text())
+    reason = needed or ("the settings do not allow vectors" if done else replace(told, needed="").text())
     result = OptimizeResult(told, tuple(done), reason, after, version, time.perf_counter() - started)
     if done:
         _log.info(
@@ -182,35 +179,6 @@ def optimize_source(
         after.version if done else None,
         time.perf_counter() - started,
     )
-
-
-def keep_vectors(warehouse: Warehouse, meta: StreamTableMeta) -> None:
-    """Turn deletion vectors on for a table that has just been filled and is that large; costs nothing if it is not.
-
-    If another worker is at the table, `optimize` will do it.
-    """
-    log = warehouse.logs.at(meta.path)
-    limit = warehouse.settings.deletion_vector_bytes
-    if not vectors_switch(file_layout(log.snapshot(), ()), limit):
-        return
-    lease = timedelta(seconds=warehouse.settings.lease_seconds)
-    none = timedelta()
-    with suppress(StorageError), hold(warehouse.catalog, meta.id, lease, warehouse.catalog.now, warehouse.sleep, none):
-        if vectors_switch(file_layout(log.snapshot(), ()), limit):
-            set_deletion_vectors(warehouse.spark, Storage.open(meta.path), True)
-
-
-def vectors_switch(layout: FileLayout, limit: int) -> bool | None:
-    """True to turn deletion vectors on, False to turn them off, None to leave them.
-
-    >>> small = FileLayout(1, 40, None, None, 0, False)
-    >>> large = FileLayout(1, 100, None, None, 0, True)
-    >>> vectors_switch(small, 100), vectors_switch(large, 100), vectors_switch(large, 500), vectors_switch(large, 0)
-    (None, None, False, False)
-    """
-    if not layout.deletion_vectors:
-        return True if limit and layout.bytes >= limit else None
-    return False if not limit or 2 * layout.bytes < limit else None
 
 
 def _set_file_size(storage: Storage, size: int) -> None:

@@ -410,7 +410,8 @@ class Refresher:
             if redefined is not None:
                 record = replace(record, properties=work.configuration(redefined))
             with attempt.timed("commit"):
-                committed_version = computed.commit(storage, pin, record)
+                committed = computed.commit(storage, pin, record)
+            committed_version, computed = committed.version, replace(computed, applier=committed.applier)
             if redefined is not None:
                 self._redefine(meta, storage, redefined, work)
         else:
@@ -453,7 +454,7 @@ class Refresher:
         if not _overdue(pin, situation):
             return None
         record = self._commit_record(attempt, decision, situation, pin, definition)
-        spark = self._workspace(definition).session if pin.not_fast else None
+        spark = self._workspace(definition).session if pin.not_fast and not pin.marks else None
         return carry_frontier(storage, pin, record, spark=spark).version
 
     def _commit_record(

@@ -28,7 +28,6 @@ from penstock.graph.side_by_side import work_side_by_side
 from penstock.names import Frontier
 from penstock.refresh.alter import show_definition
 from penstock.refresh.define import Redefinition
-from penstock.refresh.optimize import keep_vectors
 from penstock.refresh.result import Progress, RefreshResult, Report
 from penstock.refresh.run import PATIENCE, Quiet
 from penstock.refresh.tour import Arrival, Rest, Scene, Skip, Tour
@@ -162,8 +161,6 @@ def carry_out(
         # At once, because its consumers are bound to the view.
         if result.action is Action.REINITIALIZE:
             show_definition(warehouse, meta)
-        if result.action in {Action.FULL, Action.REINITIALIZE}:
-            keep_vectors(warehouse, meta)
     except PenstockError as error:
         return Outcome(Arrival(blocked=True), error)
     frontier = result.frontier or Frontier({})

@@ -11,6 +11,7 @@ from pyspark.sql.types import DoubleType, LongType, StringType, StructField, Str
 
 from penstock.engine import layout
 from penstock.engine.allow_list import Protocol
+from penstock.engine.deletion_vector import DeletionVector
 from penstock.engine.delta_log import DataFile, Metadata, Snapshot
 from penstock.engine.layout import clusterable, expected_share, file_layout, files_wanted, needs_optimizing
 from penstock.engine.pruning import share_touched, told_apart
@@ -32,8 +33,7 @@ def snapshot(
             size,
             {},
             json.dumps({"numRecords": rows, "minValues": low, "maxValues": high, "nullCount": {}}),
-            deletion_vector=f"v{n}" if hidden else None,
-            deleted_rows=hidden,
+            deletion_vector=DeletionVector("u", f"v{n}", 1, 1, hidden) if hidden else None,
             name=str(n),
         )
         for n, (low, high) in enumerate(files)
