@@ -33,13 +33,14 @@ from penstock.engine.apply_delta_rs import merge_key, merge_source
 from penstock.engine.commit_record import USER_METADATA
 from penstock.engine.deletion_vector import write_vectors
 from penstock.engine.delta_log import DataFile, Snapshot
+from penstock.engine.driver_read import Placed
 from penstock.engine.file_columns import FileColumns
 from penstock.engine.find_rows import Found, find_rows
 from penstock.engine.merge_predicate import OP
 from penstock.engine.put_entry import put_entry
 from penstock.engine.scan import CHANGE_TYPE
-from penstock.engine.staged import StagedFile, StagedFiles, describe
-from penstock.engine.storage import CHECKPOINT_INTERVAL, DELETION_VECTORS, Layout, Pin
+from penstock.engine.staged import StagedFile, StagedFiles, describe, sort_columns
+from penstock.engine.storage import CHECKPOINT_INTERVAL, DELETION_VECTORS, Layout, Pin, layout_key
 from penstock.engine.storage_schema import Fields, arrow_schema, conform, fields_of, prunable
 from penstock.errors import InternalError
 
@@ -70,8 +71,13 @@ class Marked:
         return 0 if self.gone is None else self.gone.bytes
 
 
-def mark(columns: FileColumns, snapshot: Snapshot, layout: Layout, change: Change) -> Marked | None:
-    """What a change takes away and adds, as positions and rows; None if that is for others to find out."""
+def mark(
+    columns: FileColumns, snapshot: Snapshot, layout: Layout, change: Change, near: Placed | None = None
+) -> Marked | None:
+    """What a change takes away and adds, as positions and rows; None if that is for others to find out.
+
+    `near` are stored rows that were placed while the change was computed.
+    """
     schema = arrow_schema(layout.schema_json)
     if isinstance(change.rows, StagedFiles):
         return Marked(snapshot, None, change.kind == "overwrite", change.rows.files, None)
@@ -82,7 +88,7 @@ def mark(columns: FileColumns, snapshot: Snapshot, layout: Layout, change: Chang
     source = merge_source(change, change.rows, layout)
     operations = source[OP]
     wanted = source if change.kind == "keyed" else source.filter(pc.equal(operations, "d"))
-    found = find_rows(columns, snapshot, wanted, merge_key(change, layout))
+    found = find_rows(columns, snapshot, wanted, merge_key(change, layout), near)
     if found is None:
         return None
     added = source.filter(pc.not_equal(operations, "d"))
@@ -200,7 +206,9 @@ def _file_actions(root: str, marked: Marked, written: list[Path]) -> Iterator[di
 
 
 def _added(root: str, rows: pa.Table, fields: Fields, snapshot: Snapshot, written: list[Path]) -> StagedFile:
-    path = _write(root, "", rows, fields, written)
+    """The new rows as a file, in the order in which the files of a table are sorted: it is quicker to search."""
+    order = sort_columns(snapshot.schema, layout_key(snapshot.properties))[:1]
+    path = _write(root, "", rows.sort_by([(name, "ascending") for name in order]), fields, written)
     return describe(path, path.name, snapshot.schema)
 
 
@@ -209,7 +217,8 @@ def _marked_files(root: str, gone: Found, now: int, written: list[Path]) -> Iter
     hidden = []
     for file, places in gone.files:
         former = file.deletion_vector
-        hidden.append(places if former is None else np.union1d(former.places(root), places))
+        # None of them was hidden before, or it would not have been found.
+        hidden.append(places if former is None else np.sort(np.concatenate([former.places(root), places])))
     left = [
         (file, places)
         for (file, _), places in zip(gone.files, hidden, strict=True)

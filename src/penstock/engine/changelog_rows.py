@@ -7,7 +7,6 @@ A stored row is visible as often as its weight says, and not at all while it is 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -24,7 +23,7 @@ from penstock.engine.delta_log import DataFile, Snapshot
 from penstock.engine.interval import Part
 from penstock.engine.log_storage import local_path
 from penstock.engine.scan import CHANGE_SIGNS, CHANGE_TYPE
-from penstock.engine.storage import DEFINITION_KEY, KEY_KEY
+from penstock.engine.storage import DEFINITION_KEY, layout_key
 from penstock.engine.storage_schema import arrow_schema
 from penstock.engine.unread import UNREAD, unread
 from penstock.names import WEIGHT
@@ -51,14 +50,14 @@ class Shape:
         """As a commit of ours left it."""
         properties = {**snapshot.properties, **(record.properties or {})}
         definition = Definition.from_json(properties[DEFINITION_KEY])
-        key = json.loads(properties.get(KEY_KEY, "null"))
+        key = layout_key(properties)
         stored = arrow_schema(snapshot.metadata.schema_json)
         marks = {WEIGHT, SHOWN}
         return cls(
             table=table,
             stored=stored,
             visible=tuple((visible, name) for visible, name, _ in definition.columns),
-            identity=tuple(name for name in stored.names if name not in marks) if key is None else tuple(key),
+            identity=tuple(name for name in stored.names if name not in marks) if key is None else key,
             keyed=key is not None,
             weighted=definition.weighted,
             hides_rows=definition.has_hidden_rows,

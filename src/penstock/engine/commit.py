@@ -26,6 +26,7 @@ from penstock.engine.apply import Applier, Change
 from penstock.engine.apply_vectors import Marked, mark
 from penstock.engine.commit_record import CommitRecord, record_in
 from penstock.engine.delta_log import DeltaLog
+from penstock.engine.driver_read import Placed
 from penstock.engine.file_columns import FileColumns
 from penstock.engine.log_storage import local_path
 from penstock.engine.staged import StagedFiles
@@ -66,6 +67,8 @@ class Marking:
     columns: FileColumns
     limit: int
     """Bytes of files that a merge would write anew, from which on rows are marked instead; 0 is never."""
+    near: Placed | None = None
+    """Stored rows that were placed while the change was computed."""
 
 
 def commit(
@@ -176,11 +179,11 @@ def _marked(
         return None
     snapshot = marking.log.snapshot(pin.version)
     if pin.marks:
-        return mark(marking.columns, snapshot, layout, change)
+        return mark(marking.columns, snapshot, layout, change, marking.near)
     worth = marking.limit and snapshot.bytes >= marking.limit and change.kind in ("keyed", "bag")
     if not worth or pin.not_fast is not None or local_path(storage.path) is None:
         return None
-    marked = mark(marking.columns, snapshot, layout, change)
+    marked = mark(marking.columns, snapshot, layout, change, marking.near)
     return marked if marked is not None and marked.rewritten >= marking.limit else None
 
 

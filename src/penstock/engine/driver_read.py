@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 from pyspark.sql.types import (
     BooleanType,
     ByteType,
@@ -36,6 +38,7 @@ from penstock.engine.delta_log import DataFile, Snapshot
 from penstock.engine.file_columns import MODERN, FileColumns, arrow_type
 from penstock.engine.interval import ChangeSet, Kind, Way
 from penstock.engine.log_storage import local_path
+from penstock.engine.occurrences import occurrences
 from penstock.engine.pruning import prunable
 from penstock.engine.scan import CHANGE_SIGNS, CHANGE_TYPE, SIGN
 from penstock.names import WEIGHT
@@ -57,6 +60,19 @@ READERS = 4
 
 UNBOUNDED = 5_000
 """A table of fewer rows is read whole; of a larger one, only rows with touched keys."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Live rows of a version, and where they lie: of all there are, those that have the given values in the columns."""
+
+    root: str
+    version: int
+    rows: pa.Table
+    files: tuple[tuple[DataFile, NDArray[np.int64]], ...]
+    """In the order of the rows: the files, and the positions of their rows."""
+    within: tuple[tuple[str, pa.ChunkedArray], ...]
+    """Column → values. Rows that have others are left out, or not."""
 
 
 def whole(snapshot: Snapshot) -> bool:
@@ -82,21 +98,13 @@ def rows_at(
 
     `shown` is a column that must be true; each row is repeated `weight` times. None if that is work for Spark.
     """
-    if not snapshot.fast_with_vectors or not fields or not _small(files):
-        return None
     extra = [StructField(name, kind) for name, kind in ((shown, BooleanType()), (weight, LongType())) if name]
-    types = {field.name: field.dataType for field in fields}
+    placed = placed_rows(columns, snapshot, files, [*fields, *extra], keys) if fields else None
+    if placed is None:
+        return None
+    rows = placed.rows
     held = {name.lower() for name in snapshot.partition_columns}
-    usable = [(name, values) for name, values in keys if name in types and prunable(types[name])]
-    inside = [(name, values) for name, values in usable if name.lower() not in held]
-    found = hits(columns, snapshot, files, types, inside)
-    if found is None:
-        return None
-    chosen = [(file, 1, mask) for file, mask in found]
-    rows = _together(columns, chosen, [*fields, *extra], snapshot.schema, snapshot)
-    if rows is None:
-        return None
-    for name, values in usable:
+    for name, values in placed.within:
         if name.lower() in held:
             rows = _with_values(rows, name, values)
     if shown is not None:
@@ -105,6 +113,33 @@ def rows_at(
         times = rows.column(weight).to_pylist()
         rows = rows.take(pa.array([place for place, count in enumerate(times) for _ in range(count)], pa.int64()))
     return rows.select([field.name for field in fields]) if rows.num_rows <= LOCAL_ROWS else None
+
+
+def placed_rows(
+    columns: FileColumns,
+    snapshot: Snapshot,
+    files: Sequence[DataFile],
+    fields: Sequence[StructField],
+    keys: Iterable[tuple[str, pa.ChunkedArray]],
+) -> Placed | None:
+    """The live rows of these files that have one of the given values in every key column that is no partition's."""
+    if not snapshot.fast_with_vectors or not _small(files):
+        return None
+    types = {field.name: field.dataType for field in fields}
+    held = {name.lower() for name in snapshot.partition_columns}
+    usable = tuple((name, values) for name, values in keys if name in types and prunable(types[name]))
+    inside = [(name, values) for name, values in usable if name.lower() not in held]
+    found = hits(columns, snapshot, files, types, inside)
+    if found is None:
+        return None
+    chosen = [(file, 1, mask) for file, mask in found]
+    rows = _together(columns, chosen, fields, snapshot.schema, snapshot)
+    if rows is None:
+        return None
+    places = tuple(
+        (file, np.arange(file.stats.rows or 0) if mask is None else np.flatnonzero(mask)) for file, mask in found
+    )
+    return Placed(snapshot.root, snapshot.version, rows.drop_columns([SIGN]), places, usable)
 
 
 def hits(
@@ -136,14 +171,9 @@ def hits(
             wanted = pc.unique(values).cast(arrays[0].type)
         except pa.ArrowException:
             continue
-        # One call for all files, because it makes a hash table of the values first.
-        here = pc.is_in(pa.chunked_array(arrays), value_set=wanted).combine_chunks()
-        start = 0
-        for place, array in enumerate(arrays):
-            part = here.slice(start, len(array))
+        for place, part in enumerate(occurrences(arrays, wanted)):
             mask = masks[place]
             masks[place] = part if mask is None else pc.and_(mask, part)
-            start += len(array)
         # Leaving rows out only spares work, and hardly any is left to spare.
         if sum(mask.true_count for mask in masks if mask is not None) <= 2 * len(wanted):
             break

@@ -10,10 +10,13 @@ that read one interval of one table read its files once and net its rows once.
 
 from __future__ import annotations
 
+import os
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import date
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -42,8 +45,12 @@ from pyspark.sql.types import (
 from penstock.engine.delta_log import DataFile
 from penstock.engine.log_storage import local_path
 
-HELD_BYTES = 512 * 1024 * 1024
-"""Columns and changes kept for the next reader."""
+HELD_SHARE = 16
+"""Columns and changes are kept for the next reader in this part of the machine's memory, within the next two bounds."""
+
+HELD_LEAST, HELD_MOST = 256 * 1024**2, 2 * 1024**3
+
+_CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
 
 IDLE = 120.0
 """Seconds after which what nobody has asked for is let go: mostly files that are no longer part of any table."""
@@ -77,8 +84,8 @@ _SPELLINGS: Mapping[pa.DataType, pa.DataType] = {
 class FileColumns:
     """What was read of files and changes, the most recently used of it kept."""
 
-    def __init__(self, limit: int = HELD_BYTES, stopwatch: Callable[[], float] = time.monotonic) -> None:
-        self._limit = limit
+    def __init__(self, limit: int | None = None, stopwatch: Callable[[], float] = time.monotonic) -> None:
+        self._limit = _room() if limit is None else limit
         self._stopwatch = stopwatch
         self._bytes = 0
         self._held: OrderedDict[object, tuple[Any, float]] = OrderedDict()
@@ -148,6 +155,14 @@ class FileColumns:
 
     def _idle_since(self) -> float:
         return next(iter(self._held.values()))[1]
+
+
+def _room() -> int:
+    """Bytes for what is kept: a share of the memory of the machine, or of the container that we are in."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    with suppress(OSError, ValueError):
+        memory = min(memory, int(_CONTAINER_LIMIT.read_text()))
+    return min(HELD_MOST, max(HELD_LEAST, memory // HELD_SHARE))
 
 
 def _read(file: DataFile, fields: Sequence[StructField]) -> dict[str, pa.Array] | None:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from penstock.engine.deletion_vector import Places
 from penstock.engine.delta_log import DataFile, Snapshot
-from penstock.engine.driver_read import hits
+from penstock.engine.driver_read import Placed, placed_rows
 from penstock.engine.file_columns import FileColumns, arrow_type
 from penstock.engine.pruning import bounds_of, prunable, prune
 
@@ -43,47 +43,59 @@ class Found:
         return sum(file.size for file, _ in self.files)
 
 
-def find_rows(columns: FileColumns, snapshot: Snapshot, wanted: pa.Table, key: Sequence[str]) -> Found | None:
-    """The live rows that have the key of a row of `wanted`, which has each key once; None if that is not for us."""
-    fields = snapshot.schema.fields
-    types = {field.name: field.dataType for field in fields}
-    kinds = {field.name: arrow_type(field.dataType) for field in fields}
-    if not key or None in kinds.values() or snapshot.partition_columns or not snapshot.fast_with_vectors:
+def find_rows(
+    columns: FileColumns, snapshot: Snapshot, wanted: pa.Table, key: Sequence[str], near: Placed | None = None
+) -> Found | None:
+    """The live rows that have the key of a row of `wanted`, which has each key once; None if that is not for us.
+
+    `near` are rows that were placed before: if these must be among them, no file is looked into again.
+    """
+    kinds = {field.name: arrow_type(field.dataType) for field in snapshot.schema.fields}
+    if not key or None in kinds.values() or snapshot.partition_columns:
         return None
-    known = [name for name in key if prunable(types[name])]
-    files = prune(snapshot.files, bounds_of(wanted, {name: name for name in known}), snapshot.schema)
-    chosen = hits(columns, snapshot, files, types, [(name, wanted.column(name)) for name in known])
-    if chosen is None:
+    placed = (
+        near if near is not None and _holds(near, snapshot, wanted, key) else _placed(columns, snapshot, wanted, key)
+    )
+    if placed is None:
         return None
-    target = pa.schema([(name, kind) for name, kind in kinds.items()])
-    parts: list[tuple[DataFile, Places]] = []
-    tables = [target.empty_table()]
-    for file, mask in chosen:
-        held = columns.of(file, fields)
-        if held is None:
-            return None
-        length = len(held[fields[0].name])
-        places = np.arange(length) if mask is None else np.flatnonzero(mask)
-        taken = pa.array(places)
-        parts.append((file, places))
-        tables.append(pa.Table.from_arrays([held[field.name].take(taken) for field in fields], schema=target))
-    rows = pa.concat_tables(tables)
+    rows = placed.rows.select(list(kinds))
     codes = _codes([(rows.column(name), wanted.column(name).cast(kinds[name])) for name in key])
     here, there = codes[: rows.num_rows], codes[rows.num_rows :]
+    if not len(there):
+        return _only(placed, rows, np.zeros(len(here), np.int64), np.zeros(len(here), bool))
     order = np.argsort(there)
     at = np.searchsorted(there, here, sorter=order)
-    at = np.where(at < len(there), at, 0)
-    matches = order[at] if len(there) else np.zeros(len(here), np.int64)
-    same = there[matches] == here if len(there) else np.zeros(len(here), bool)
-    return _only(parts, rows, matches, same)
+    matches = order[np.where(at < len(there), at, 0)]
+    return _only(placed, rows, matches, there[matches] == here)
 
 
-def _only(
-    parts: Sequence[tuple[DataFile, Places]], rows: pa.Table, matches: NDArray[np.int64], same: NDArray[np.bool_]
-) -> Found:
+def _placed(columns: FileColumns, snapshot: Snapshot, wanted: pa.Table, key: Sequence[str]) -> Placed | None:
+    types = {field.name: field.dataType for field in snapshot.schema.fields}
+    known = [name for name in key if prunable(types[name])]
+    files = prune(snapshot.files, bounds_of(wanted, {name: name for name in known}), snapshot.schema)
+    keys = [(name, wanted.column(name)) for name in known]
+    return placed_rows(columns, snapshot, files, snapshot.schema.fields, keys)
+
+
+def _holds(near: Placed, snapshot: Snapshot, wanted: pa.Table, key: Sequence[str]) -> bool:
+    """True if every row with one of the wanted keys must be among the placed ones, and with all its columns."""
+    if (near.root, near.version) != (snapshot.root, snapshot.version):
+        return False
+    if not set(snapshot.schema.names) <= set(near.rows.column_names):
+        return False
+    for name, values in near.within:
+        if name not in key:
+            return False
+        asked = wanted.column(name).cast(values.type)
+        if not pc.all(pc.is_in(asked, value_set=pc.unique(values)), min_count=0).as_py():
+            return False
+    return True
+
+
+def _only(placed: Placed, rows: pa.Table, matches: NDArray[np.int64], same: NDArray[np.bool_]) -> Found:
     kept: list[tuple[DataFile, Places]] = []
     start = 0
-    for file, places in parts:
+    for file, places in placed.files:
         own = places[same[start : start + len(places)]]
         start += len(places)
         if len(own):

@@ -20,7 +20,7 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType, Tim
 
 from penstock.compile.stored import MINUS, OP, PLUS, SHOWN, Summary
 from penstock.engine.delta_log import DataFile, DeltaLog, Snapshot
-from penstock.engine.driver_read import changed_rows, rows_at, whole
+from penstock.engine.driver_read import Placed, changed_rows, placed_rows, rows_at, whole
 from penstock.engine.driver_totals import new_totals
 from penstock.engine.file_columns import FileColumns
 from penstock.engine.interval import ChangeSet
@@ -128,6 +128,8 @@ class Program:
     """Told what is being done: binding and reading leaves, analysing a statement, running it."""
     reads: list[Read] = field(default_factory=list)
     results: dict[str, Rows] = field(default_factory=dict)
+    placed: Placed | None = None
+    """The stored rows that were read last, and where they lie."""
     _local: dict[str, Rows] = field(default_factory=dict)
     _seen: set[str] = field(default_factory=set)
     """Files that were read on the driver: they are read once, however many statements use them."""
@@ -265,7 +267,11 @@ class Program:
             fields = fields_of(snapshot.schema, leaf.columns)
             keys = [(each.column, held.column(each.collected)) for each, held in self._keys(leaf)]
             shown, weight = SHOWN if hidden else None, WEIGHT if weighted else None
-            rows = rows_at(self.columns, snapshot, files, fields, keys, shown, weight)
+            if leaf.source is None:
+                self.placed = placed_rows(self.columns, snapshot, files, fields, keys)
+                rows = None if self.placed is None else self.placed.rows
+            else:
+                rows = rows_at(self.columns, snapshot, files, fields, keys, shown, weight)
             if rows is not None:
                 self._note(step, leaf, snapshot, [file for file in files if file.path not in self._seen])
                 self._seen |= {file.path for file in files}

@@ -101,11 +101,9 @@ def stage(frame: DataFrame, root: str) -> StagedFiles:
 def sort_staged(spark: SparkSession, staged: StagedFiles, key: Sequence[str] | None) -> StagedFiles:
     """The same rows in files that can be told apart by the key; as they are, if they are few.
 
-    Without a key, by the first column whose bounds can be trusted. The rows are written twice, because sorting what
-    is written is cheap, and sorting a query would run it twice.
+    The rows are written twice, because sorting what is written is cheap, and sorting a query would run it twice.
     """
-    columns = [field.name for field in staged.schema.fields if prunable(field.dataType) and field.name != WEIGHT]
-    order = [name for name in key if name in columns] if key is not None else columns[:1]
+    order = sort_columns(staged.schema, key)
     if staged.rows < SORT_ROWS or not order:
         return staged
     files = files_wanted(sum(file.size for file in staged.files))
@@ -115,6 +113,12 @@ def sort_staged(spark: SparkSession, staged: StagedFiles, key: Sequence[str] | N
     for folder in {Path(path).parent for path in staged.paths}:
         rmtree(folder)
     return ordered
+
+
+def sort_columns(schema: StructType, key: Sequence[str] | None) -> list[str]:
+    """The columns of the key by which rows are sorted; without a key, the first column whose bounds can be trusted."""
+    columns = [field.name for field in schema.fields if prunable(field.dataType) and field.name != WEIGHT]
+    return [name for name in key if name in columns] if key is not None else columns[:1]
 
 
 def describe(path: Path, name: str, schema: StructType) -> StagedFile:

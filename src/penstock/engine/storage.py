@@ -286,8 +286,13 @@ def key_configuration(key: tuple[str, ...] | None) -> dict[str, str]:
 
 def layout_of(handle: DeltaTable) -> Layout:
     """The layout that a handle's version has."""
-    key = json.loads(handle.metadata().configuration.get(KEY_KEY, "null"))
-    return Layout(str(handle.schema().to_json()), None if key is None else tuple(key))
+    return Layout(str(handle.schema().to_json()), layout_key(handle.metadata().configuration))
+
+
+def layout_key(properties: Mapping[str, str]) -> tuple[str, ...] | None:
+    """The key that table properties name, or None for a bag."""
+    key = json.loads(properties.get(KEY_KEY, "null"))
+    return None if key is None else tuple(key)
 
 
 def read_commit(path: str, version: int) -> list[dict[str, Any]] | None:

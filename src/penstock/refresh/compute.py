@@ -254,7 +254,7 @@ def _committer(
     work: Work, program: Program, change: Change, applier: Applier, schema: str | None = None
 ) -> Callable[[Storage, Pin, CommitRecord], Committed]:
     limit = work.settings.deletion_vector_bytes if work.settings.apply == "auto" else 0
-    marking = Marking(work.workspace.logs.at(work.storage.path), program.columns, limit)
+    marking = Marking(work.workspace.logs.at(work.storage.path), program.columns, limit, program.placed)
 
     def commit_it(storage: Storage, pin: Pin, record: CommitRecord) -> Committed:
         done = commit(
