@@ -17,6 +17,9 @@ from penstock.catalog.owner import current_owner
 from penstock.catalog.writer import CatalogWriter
 from penstock.errors import LeaseLost, PenstockError, TableBusy
 
+PATIENCE = timedelta(minutes=10)
+"""How long a refresh waits for another worker on the same table."""
+
 
 class HeldLease:
     """A lease that stays alive until the block ends."""

@@ -12,7 +12,7 @@ from typing import Protocol
 from penstock.catalog.model import Action, SourceType
 from penstock.engine.session import is_alive
 from penstock.errors import PenstockError, SourceMissing
-from penstock.refresh.together import Outcome, begin, carry_out, record_skip
+from penstock.refresh.together import Outcome, begin, carry_out
 from penstock.refresh.tour import Arrival, Skip, Tour
 from penstock.refresh.warehouse import Warehouse
 from penstock.schedule.due import SCHEDULED, Picture
@@ -92,7 +92,7 @@ class WarehouseWorkshop:
         return outcome
 
     def skip(self, key: str, skip: Skip, stamp: datetime) -> None:
-        record_skip(self._warehouse.catalog, self._warehouse.catalog.get_by_table_id(key), skip, stamp)
+        self._warehouse.recorder.skipped(self._warehouse.catalog.get_by_table_id(key), skip, stamp)
 
     def engine_is_gone(self) -> bool:
         return not is_alive(self._warehouse.spark)
