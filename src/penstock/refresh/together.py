@@ -17,7 +17,7 @@ from penstock.catalog.model import Action, Dependency, SourceType, StreamTableMe
 from penstock.catalog.reader import CatalogReader
 from penstock.engine.threads import spark_threads
 from penstock.engine.workspace import Logs
-from penstock.errors import PenstockError, SourceMissing
+from penstock.errors import PenstockError
 from penstock.graph.dag import StreamGraph
 from penstock.graph.order import order_refreshes
 from penstock.graph.side_by_side import work_side_by_side
@@ -80,7 +80,8 @@ def scene_of(
         if dependency.source_type is SourceType.TABLE and path and source not in versions:
             try:
                 versions[source] = logs.at(path).latest_version()
-            except (SourceMissing, OSError):
+            except (PenstockError, OSError):
+                # Gone, or out of reach: whoever reads it fails with the reason, and nobody else.
                 continue
     return Scene(tables, graph, tuple(node.key for node in order_refreshes(graph, tables)), versions)
 

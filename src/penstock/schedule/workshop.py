@@ -6,12 +6,13 @@ The scheduler knows nothing else of the world, so a simulated one can take its p
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Protocol
 
 from penstock.catalog.model import Action, SourceType
 from penstock.engine.session import is_alive
-from penstock.errors import PenstockError, SourceMissing
+from penstock.errors import PenstockError, StreamTableNotFound
 from penstock.refresh.together import Outcome, begin, carry_out
 from penstock.refresh.tour import Arrival, Skip, Tour
 from penstock.refresh.warehouse import Warehouse
@@ -92,7 +93,9 @@ class WarehouseWorkshop:
         return outcome
 
     def skip(self, key: str, skip: Skip, stamp: datetime) -> None:
-        self._warehouse.recorder.skipped(self._warehouse.catalog.get_by_table_id(key), skip, stamp)
+        # One that was dropped since has no history to note it in, and must not keep the others from setting out.
+        with suppress(StreamTableNotFound):
+            self._warehouse.recorder.skipped(self._warehouse.catalog.get_by_table_id(key), skip, stamp)
 
     def engine_is_gone(self) -> bool:
         return not is_alive(self._warehouse.spark)
@@ -105,5 +108,5 @@ class WarehouseWorkshop:
         path = self._paths.get(base)
         try:
             return None if path is None else self._warehouse.logs.at(path).latest_version()
-        except (SourceMissing, OSError):
+        except (PenstockError, OSError):
             return None
