@@ -12,7 +12,7 @@ from typing import Protocol
 
 from penstock.catalog.model import Action, SourceType
 from penstock.engine.session import is_alive
-from penstock.errors import PenstockError, StreamTableNotFound
+from penstock.errors import PenstockError, StreamTableNotFound, TableBusy
 from penstock.refresh.together import Outcome, begin, carry_out
 from penstock.refresh.tour import Arrival, Skip, Tour
 from penstock.refresh.warehouse import Warehouse
@@ -50,6 +50,8 @@ class WarehouseWorkshop:
         self._paths: dict[str, str] = {}
         self._seen: dict[str, dict[str, int]] = {}
         """Quiet table → the versions of all base tables behind it that nothing new was found in."""
+        self._held: set[str] = set()
+        """Tables that another process was found to be at: said once, not at every try."""
 
     def picture(self) -> Picture | None:
         warehouse = self._warehouse
@@ -88,6 +90,7 @@ class WarehouseWorkshop:
         except PenstockError as error:
             return Outcome(Arrival(blocked=True), error)
         outcome = carry_out(self._warehouse, tour, key, patience=timedelta(0), fused=True)
+        self._note_held(tour, key, outcome.error)
         if outcome.arrival.result is not None and outcome.arrival.result.action is Action.NO_DATA:
             self._note_quiet(tour, key)
         return outcome
@@ -99,6 +102,13 @@ class WarehouseWorkshop:
 
     def engine_is_gone(self) -> bool:
         return not is_alive(self._warehouse.spark)
+
+    def _note_held(self, tour: Tour, key: str, error: PenstockError | None) -> None:
+        if not isinstance(error, TableBusy):
+            self._held.discard(key)
+        elif key not in self._held:
+            self._held.add(key)
+            self.skip(key, Skip(error.condition, error.text), tour.stamp)
 
     def _note_quiet(self, tour: Tour, key: str) -> None:
         behind = tour.scene.graph.upstream(key)

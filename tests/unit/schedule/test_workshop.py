@@ -12,6 +12,7 @@ from deltalake import write_deltalake
 
 from penstock.api import look
 from penstock.catalog import Dependency, SourceType, StreamTableMeta
+from penstock.errors import TableBusy
 from penstock.names import TableName
 from penstock.refresh.tour import Skip
 from penstock.refresh.warehouse import Warehouse
@@ -80,3 +81,20 @@ def test_a_source_that_cannot_be_reached_wakes_nobody_and_keeps_nobody_asleep(
 def test_a_table_that_was_dropped_while_it_ran_is_skipped_in_silence(warehouse: Warehouse) -> None:
     WarehouseWorkshop(warehouse).skip("gone", Skip("STILL_RUNNING", "the refresh before it has not ended"), NOW)
     assert warehouse.catalog.recent_history() == []
+
+
+def test_a_table_that_another_process_holds_is_skipped_and_history_says_so_once(
+    warehouse: Warehouse, tmp_path: Path
+) -> None:
+    add(warehouse, "held", written(tmp_path / "orders"))
+    catalog, workshop = warehouse.catalog, WarehouseWorkshop(warehouse)
+    (meta,) = catalog.get_all()
+    catalog.acquire_lease(meta.id, "elsewhere:1:abc", timedelta(minutes=5), now=catalog.now())
+    for _ in range(3):
+        tour = workshop.begin(frozenset({"held"}), NOW, frozenset())
+        assert isinstance(workshop.carry_out(tour, "held").error, TableBusy)
+    (line,) = catalog.recent_history()
+    assert (line.action, line.status) == ("SKIP", "SKIPPED")
+    assert line.reason is not None
+    assert line.reason.startswith("TABLE_BUSY: default.held is being refreshed by elsewhere:1:abc")
+    assert catalog.counters(meta.id).skip_count == 1
