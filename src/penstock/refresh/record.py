@@ -35,7 +35,7 @@ from penstock.engine.commit_record import CommitRecord
 from penstock.engine.definition import Definition
 from penstock.engine.storage import Pin
 from penstock.engine.workspace import Logs
-from penstock.errors import CommitConflict, FuseBlown, PenstockError, Retry
+from penstock.errors import CommitConflict, FuseBlown, LeaseLost, PenstockError, Retry
 from penstock.names import Frontier
 from penstock.refresh.attempt import Attempt, Quiet
 from penstock.refresh.compute import Computed
@@ -183,11 +183,20 @@ class Recorder:
         self._observe(finished)
         return result
 
-    def failed(self, attempt: Attempt, pins: Pins, error: PenstockError, most_errors: int) -> None:
-        """A refresh failed; `most_errors` in a row stop the table. A definition that does not come into force does not
-        count: the stored one is as good as it was."""
+    def failed(self, attempt: Attempt, pins: Pins, held: HeldLease, error: PenstockError, most_errors: int) -> None:
+        """A refresh failed; `most_errors` in a row stop the table.
+
+        A definition that does not come into force does not count: the stored one is as good as it was. Nor does an
+        error of a worker that has lost the table: somebody else carries on, and knows better how it is.
+        """
         if attempt.wanted is None:
-            self._count(attempt, error, most_errors)
+            try:
+                self._count(attempt, held, error, most_errors)
+            except LeaseLost as lost:
+                told = {"stream_table": str(attempt.meta.name), "refresh_id": attempt.refresh_id, "event": "lease"}
+                _log.warning(
+                    "%s failed here, which is not held against it: %s", attempt.meta.name, lost.text, extra=told
+                )
         now = self._now()
         meta = attempt.meta
         self._catalog.finish_refresh(
@@ -280,12 +289,15 @@ class Recorder:
             owner=current_owner(),
         )
 
-    def _count(self, attempt: Attempt, error: PenstockError, most_errors: int) -> None:
-        """Keep the error with the table, tell of it, and stop the scheduler from trying again where that is right."""
+    def _count(self, attempt: Attempt, held: HeldLease, error: PenstockError, most_errors: int) -> None:
+        """Keep the error with the table, tell of it, and stop the scheduler from trying again where that is right.
+
+        LeaseLost, and nothing has happened, if somebody else holds the table by now.
+        """
         now = self._now()
         meta = attempt.meta
         countable = not isinstance(error, CommitConflict) and error.retry is not Retry.BACKOFF
-        count = self._catalog.record_failure(meta.id, str(error), now=now, countable=countable)
+        count = self._catalog.record_failure(meta.id, str(error), now=now, countable=countable, lease=held.lease)
         _log.warning(
             "%s failed: %s",
             meta.name,
@@ -296,7 +308,7 @@ class Recorder:
         self._tell(Alert(AlertEvent.REFRESH_FAILED, str(meta.name), now, facts))
         stopped = _stopped_by(error, count >= most_errors)
         if stopped is not None:
-            self._catalog.update_status(meta.id, stopped, now=now)
+            self._catalog.update_status(meta.id, stopped, now=now, lease=held.lease)
             if meta.status is not stopped:
                 facts = {"status": stopped.value, "errors": count, "last_error": error.text}
                 self._tell(Alert(AlertEvent.AUTO_SUSPENDED, str(meta.name), now, facts))

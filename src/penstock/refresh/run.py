@@ -153,16 +153,16 @@ class Refresher:
                 return self._attempt(attempt, pins, held, report, rebuild, fused)
             except (FrontierLost, StateDamaged, SourceChanged) as lost:
                 if last_try:
-                    self._recorder.failed(attempt, pins, lost, self.settings.max_consecutive_errors)
+                    self._recorder.failed(attempt, pins, held, lost, self.settings.max_consecutive_errors)
                     raise
                 rebuild = (lost.condition, lost.text)
             except PenstockError as error:
-                self._recorder.failed(attempt, pins, error, self.settings.max_consecutive_errors)
+                self._recorder.failed(attempt, pins, held, error, self.settings.max_consecutive_errors)
                 raise
             except Exception as error:
                 # Trouble of the system, or a bug; without this its history would say RUNNING until the process ends.
                 meant = understood(error, str(meta.name))
-                self._recorder.failed(attempt, pins, meant, self.settings.max_consecutive_errors)
+                self._recorder.failed(attempt, pins, held, meant, self.settings.max_consecutive_errors)
                 raise meant from error
         raise AssertionError("unreachable")
 
@@ -275,6 +275,7 @@ class Refresher:
                     check_fuse(self._catalog, self.settings, attempt.meta, situation)
                 return self._carried_out(attempt, work, decision, situation, held, report)
         # Properties that a commit brought into force, and whose worker did not live to set them.
+        held.check()
         work.storage.set_configuration(dict(unset))
         return self._attempt(attempt, pins, held, report, rebuild, fused)
 
@@ -290,6 +291,7 @@ class Refresher:
         meta, storage, pin, definition, plan = attempt.meta, work.storage, work.pin, work.definition, work.plan
         if attempt.wanted is None and meta.definition_hash != definition.hash:
             # Whoever put it in force did not live to tell the catalog.
+            held.check()
             self._recorder.redefined(meta, definition, plan)
         if pin.foreign:
             told = ", ".join(f"{each.operation} at version {each.version}" for each in pin.foreign)
@@ -321,7 +323,7 @@ class Refresher:
             with attempt.timed("commit"):
                 committed_version = computed.commit(storage, pin, record)
             if redefined is not None:
-                self._redefine(meta, storage, redefined, work)
+                self._redefine(meta, storage, redefined, work, held)
         else:
             committed_version = self._carried(attempt, computed.decision, situation, pin, storage, definition)
         done = Completion(computed.decision, situation, pin, plan, computed, committed_version, record)
@@ -330,7 +332,11 @@ class Refresher:
         tell("record", 3)
         return result
 
-    def _redefine(self, meta: StreamTableMeta, storage: Storage, definition: Definition, work: Work) -> None:
+    def _redefine(
+        self, meta: StreamTableMeta, storage: Storage, definition: Definition, work: Work, held: HeldLease
+    ) -> None:
+        # Not by a worker that slept since its commit: another definition may be in force by now.
+        held.check()
         storage.set_configuration(work.configuration(definition))
         self._recorder.redefined(meta, definition, work.plan)
 
