@@ -8,8 +8,10 @@ from typing import Any
 
 from penstock.catalog.model import Status
 from penstock.catalog.reader import CatalogReader
+from penstock.graph.cycles import in_circles
 from penstock.graph.dag import StreamGraph
 from penstock.graph.lag import format_lag, resolve_lags
+from penstock.graph.order import without_circles
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,10 @@ class StatusRow:
     errors: int
     last_error: str | None
     blocked_by: tuple[str, ...] = ()
-    """Stream tables upstream of it that wait for a person; until then it stays where it is."""
+    """Stream tables upstream of it that wait for a person; until then it stays where it is.
+
+    One that is in its own list is in a circle.
+    """
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
@@ -47,8 +52,11 @@ def status(catalog: CatalogReader, now: datetime, minimum: timedelta) -> list[St
     """Every stream table, by name."""
     tables = catalog.get_all()
     graph = StreamGraph.build(tables, catalog.all_dependencies())
-    lags = resolve_lags(graph, minimum)
+    ordered = without_circles(graph)
+    lags = resolve_lags(ordered, minimum)
     stopped = {meta.table_id: str(meta.name) for meta in tables if meta.status in {Status.SUSPENDED, Status.ERROR}}
+    if ordered is not graph:
+        stopped |= {node.key: node.name for node in in_circles(graph)}
     rows = []
     for meta in tables:
         effective = lags[meta.table_id].lag

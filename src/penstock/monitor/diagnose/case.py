@@ -42,6 +42,8 @@ class Case:
     sources: tuple[PendingSource, ...] = ()
     rebuild: tuple[str, str] | None = None
     """Reason code and text, if the next refresh has to rebuild it."""
+    circle: str | None = None
+    """The way on which it reads itself, if it does."""
     storage_lost: str | None = None
     foreign: tuple[str, ...] = ()
     """What others did to its storage without moving rows."""

@@ -49,6 +49,13 @@ def found(case: Case) -> Iterator[Finding]:
             yield finding
 
 
+def in_circle(case: Case) -> Finding | None:
+    if case.circle is None:
+        return None
+    fix = "Give one of them another query (ALTER STREAM TABLE … AS …), or drop it with CASCADE."
+    return Finding("CIRCLE", f"it reads itself: {case.circle}", fix, True)
+
+
 def storage_lost(case: Case) -> Finding | None:
     if case.storage_lost is None:
         return None
@@ -227,6 +234,7 @@ def trusted(case: Case) -> Finding | None:
 
 
 FINDINGS: Final[tuple[Callable[[Case], Finding | None], ...]] = (
+    in_circle,
     storage_lost,
     suspended,
     in_error,
@@ -248,7 +256,7 @@ FINDINGS: Final[tuple[Callable[[Case], Finding | None], ...]] = (
     trusted,
 )
 
-STOPS: Final = (storage_lost, suspended, in_error, source_missing)
+STOPS: Final = (in_circle, storage_lost, suspended, in_error, source_missing)
 """What keeps the consumers of a stream table waiting."""
 
 
