@@ -1,0 +1,81 @@
+"""From the logs of sources to the table of alerts: what waits too long, and what is about to be cleaned away."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pyarrow as pa
+from deltalake import DeltaTable, write_deltalake
+from monitored import NOON, Add
+
+from penstock.catalog import Alert, AlertEvent, Dependency, SourceType, SqliteCatalog, Status
+from penstock.catalog.reader import CatalogReader
+from penstock.catalog.writer import CatalogWriter
+from penstock.engine.workspace import Logs
+from penstock.monitor.monitor import Monitor
+from penstock.names import Frontier
+from penstock.schedule.grid import period
+from penstock.settings import Settings
+from penstock.testing.published import Published
+
+
+def look(catalog: CatalogWriter, now: datetime, **settings: int) -> None:
+    """What the scheduler's loop does once."""
+    held = Settings(**settings)
+    monitor = Monitor(catalog, lambda: held, Logs(), lambda: now, "penstock:/warehouse", period)
+    monitor.check()
+    monitor.close()
+
+
+def told(catalog: CatalogReader, event: AlertEvent) -> list[Alert]:
+    return [alert for alert in catalog.recent_alerts() if alert.event is event]
+
+
+def orders(folder: Path, rows: int, **properties: str) -> str:
+    """A source with some more rows."""
+    table = pa.table({"id": list(range(rows))})
+    write_deltalake(str(folder), table, mode="append", configuration=properties or None)
+    return str(DeltaTable(str(folder)).metadata().id)
+
+
+def test_changes_that_wait_are_told_of_once(catalog: SqliteCatalog, add: Add, tmp_path: Path) -> None:
+    source = orders(tmp_path / "orders", 1)
+    stands = {"is_populated": True, "status": Status.ACTIVE, "data_timestamp": NOON}
+    add("revenue", {source: str(tmp_path / "orders")}, frontier=Frontier.of({source: 0}, NOON), **stands)
+    orders(tmp_path / "orders", 10)
+    look(catalog, NOON, buffer_warning_rows=10)
+    assert told(catalog, AlertEvent.BUFFER_LAG_WARNING) == []
+    orders(tmp_path / "orders", 1)
+    for _ in range(2):
+        look(catalog, NOON, buffer_warning_rows=10)
+    (alert,) = told(catalog, AlertEvent.BUFFER_LAG_WARNING)
+    assert (alert.stream_table, alert.facts["pending_rows"], alert.facts["pending_commits"]) == (
+        "default.revenue",
+        11,
+        2,
+    )
+
+
+def test_a_source_that_is_about_to_be_cleaned_is_told_of_once(tmp_path: Path) -> None:
+    kept = {"delta.logRetentionDuration": "interval 4 hours"}
+    with Published.open(tmp_path / "w") as world:
+        catalog = world.tables._warehouse.catalog
+        revenue = world.keyed("revenue", {"id": "long"}, key=("id",))
+        for version in range(3):
+            orders(tmp_path / "orders", 1, **(kept if version == 0 else {}))
+        # Its frontier is at version 0 of orders, which has moved on.
+        assert revenue.commit(put=[{"id": 1}]).frontier.version("orders") == 0
+        (meta,) = catalog.get_all()
+        reads = Dependency(
+            source_id="orders", source_name="orders", source_type=SourceType.TABLE, source_path=str(tmp_path / "orders")
+        )
+        now = datetime.now(UTC)
+        catalog.update_definition(meta.id, now=now, dependencies=[reads])
+        look(catalog, now + timedelta(hours=2))
+        assert told(catalog, AlertEvent.RETENTION_WARNING) == []
+        for _ in range(2):
+            look(catalog, now + timedelta(hours=3, minutes=5))
+        (alert,) = told(catalog, AlertEvent.RETENTION_WARNING)
+    assert (alert.stream_table, alert.facts["source"]) == ("default.revenue", "orders")
+    assert alert.facts["retention_seconds"] == 4 * 3600
