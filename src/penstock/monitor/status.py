@@ -32,17 +32,17 @@ class StatusRow:
     errors: int
     last_error: str | None
     blocked_by: tuple[str, ...] = ()
-    """Stream tables upstream of it that wait for a person; until then it stays where it is.
-
-    One that is in its own list is in a circle.
-    """
+    """Stream tables upstream of it (itself, in a circle) that wait for a person; until then it stays where it is."""
+    warnings: tuple[str, ...] = ()
+    """What its lag costs without its owner having asked for it."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
         fields = asdict(self)
         fields["effective_lag"] = self.effective_lag.total_seconds()
         fields["current_lag"] = None if self.current_lag is None else self.current_lag.total_seconds()
-        fields["blocked_by"] = list(self.blocked_by)
+        for name in ("blocked_by", "warnings"):
+            fields[name] = list(fields[name])
         for name in ("last_refresh", "data_timestamp"):
             fields[name] = fields[name].isoformat() if fields[name] else None
         return fields
@@ -59,7 +59,7 @@ def status(catalog: CatalogReader, now: datetime, minimum: timedelta) -> list[St
         stopped |= {node.key: node.name for node in in_circles(graph)}
     rows = []
     for meta in tables:
-        effective = lags[meta.table_id].lag
+        held = lags[meta.table_id]
         current = None if meta.data_timestamp is None else max(now - meta.data_timestamp, timedelta(0))
         reason = f"{meta.reason_code}: {meta.reason}" if meta.reason_code and meta.reason else meta.reason_code
         rows.append(
@@ -70,14 +70,15 @@ def status(catalog: CatalogReader, now: datetime, minimum: timedelta) -> list[St
                 effective_mode=meta.effective_mode.value if meta.effective_mode else None,
                 reason=meta.reinit_reason if meta.needs_reinit else reason,
                 target_lag=format_lag(meta.target_lag),
-                effective_lag=effective,
+                effective_lag=held.lag,
                 current_lag=current,
-                lag_exceeded=current is not None and current > effective,
+                lag_exceeded=current is not None and current > held.lag,
                 last_refresh=meta.last_refresh_at,
                 data_timestamp=meta.data_timestamp,
                 errors=meta.consecutive_errors,
                 last_error=meta.last_error,
                 blocked_by=tuple(sorted(stopped[key] for key in graph.upstream(meta.table_id) & stopped.keys())),
+                warnings=held.warnings,
             )
         )
     return rows

@@ -1,4 +1,4 @@
-"""From the logs of sources to the table of alerts: what waits too long, and what is about to be cleaned away."""
+"""What the logs and the lags say reaches people: waiting changes, ending retention, lags that cost too much."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import pyarrow as pa
 from deltalake import DeltaTable, write_deltalake
 from monitored import NOON, Add
 
-from penstock.catalog import Alert, AlertEvent, Dependency, SourceType, SqliteCatalog, Status
+from penstock.api import look as look_at
+from penstock.catalog import Alert, AlertEvent, Dependency, SourceType, SqliteCatalog, Status, StreamTableMeta
 from penstock.catalog.reader import CatalogReader
 from penstock.catalog.writer import CatalogWriter
 from penstock.engine.workspace import Logs
 from penstock.monitor.monitor import Monitor
-from penstock.names import Frontier
+from penstock.names import Frontier, TableName
 from penstock.schedule.grid import period
 from penstock.settings import Settings
 from penstock.testing.published import Published
@@ -79,3 +80,26 @@ def test_a_source_that_is_about_to_be_cleaned_is_told_of_once(tmp_path: Path) ->
         (alert,) = told(catalog, AlertEvent.RETENTION_WARNING)
     assert (alert.stream_table, alert.facts["source"]) == ("default.revenue", "orders")
     assert alert.facts["retention_seconds"] == 4 * 3600
+
+
+def test_a_lag_that_costs_more_than_somebody_asked_for_is_shown(tmp_path: Path) -> None:
+    with look_at(tmp_path) as tables:
+        catalog = tables._warehouse.catalog
+        for name, minutes, source in (("up", 10, "orders"), ("reader", 2, "up"), ("unread", None, "orders")):
+            lag = None if minutes is None else timedelta(minutes=minutes)
+            meta = StreamTableMeta(
+                name=TableName.parse(name), table_id=name, path="", query="", definition_hash="", target_lag=lag
+            )
+            reads = Dependency(source_id=source, source_name=source, source_type=SourceType.TABLE)
+            catalog.insert(meta, [reads], now=NOON)
+        shown = {row.name: row.to_json()["warnings"] for row in tables.status()}
+        assert shown == {
+            "default.up": [],
+            "default.reader": ["default.reader asks for 2 minutes, so default.up (10 minutes) is refreshed as often"],
+            "default.unread": ["default.unread is DOWNSTREAM but nothing reads it: it is kept within 1 minute"],
+        }
+        assert tables.info("reader")[0]["warnings"] == shown["default.reader"]
+        found = {each.code: each for each in tables.diagnose("unread").findings}["LAG"]
+        assert (found.text, found.serious) == (shown["default.unread"][0], False)
+        assert "ALTER STREAM TABLE default.unread SET TARGET LAG" in found.advice
+        assert "LAG" not in {each.code for each in tables.diagnose("up").findings}

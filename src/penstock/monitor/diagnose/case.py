@@ -30,6 +30,8 @@ class Case:
     now: datetime
     allowed: timedelta
     """The lag that it promises, its own or that of its consumers."""
+    warnings: tuple[str, ...] = ()
+    """What that costs without anybody having asked for it."""
     enabled: bool = True
     max_errors: int = 3
     paused: bool = False

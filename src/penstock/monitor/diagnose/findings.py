@@ -181,6 +181,13 @@ def rebuild_needed(case: Case) -> Finding | None:
     return Finding("REBUILD", text, "Nothing has to be done; its rows are right as of its frontier until then.")
 
 
+def costly_lag(case: Case) -> Finding | None:
+    if not case.warnings:
+        return None
+    fix = f"If that is oftener than anybody needs it: ALTER STREAM TABLE {case.name} SET TARGET LAG '…'"
+    return Finding("LAG", "; ".join(case.warnings), fix)
+
+
 def pending_changes(case: Case) -> Finding | None:
     waiting = case.pending
     if not waiting:
@@ -250,6 +257,7 @@ FINDINGS: Final[tuple[Callable[[Case], Finding | None], ...]] = (
     too_slow,
     retention_ends,
     always_full,
+    costly_lag,
     pending_changes,
     laid_out_by_others,
     opaque_functions,

@@ -14,7 +14,7 @@ from penstock.engine.storage import Standing, standing
 from penstock.errors import FrontierLost, PenstockError
 from penstock.graph.cycles import way_back
 from penstock.graph.dag import StreamGraph
-from penstock.graph.lag import resolve_lags
+from penstock.graph.lag import EffectiveLag, resolve_lags
 from penstock.graph.order import without_circles
 from penstock.monitor.diagnose.case import Case, PendingSource
 from penstock.names import Frontier
@@ -32,8 +32,8 @@ def gather(warehouse: Warehouse, meta: StreamTableMeta, minimum: timedelta) -> C
     tables = catalog.get_all()
     graph = StreamGraph.build(tables, catalog.all_dependencies())
     ordered = without_circles(graph)
-    allowed = {key: held.lag for key, held in resolve_lags(ordered, minimum).items()}
-    return _case(warehouse, meta, _Around({each.table_id: each for each in tables}, allowed, graph, ordered))
+    lags = resolve_lags(ordered, minimum)
+    return _case(warehouse, meta, _Around({each.table_id: each for each in tables}, lags, graph, ordered))
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class _Around:
     """All stream tables, and who reads whom."""
 
     tables: Mapping[str, StreamTableMeta]
-    allowed: Mapping[str, timedelta]
+    lags: Mapping[str, EffectiveLag]
     graph: StreamGraph
     ordered: StreamGraph
     """Without circles, so that it can be walked."""
@@ -55,7 +55,8 @@ def _case(warehouse: Warehouse, meta: StreamTableMeta, around: _Around) -> Case:
     return Case(
         meta=meta,
         now=now,
-        allowed=around.allowed[meta.table_id],
+        allowed=around.lags[meta.table_id].lag,
+        warnings=around.lags[meta.table_id].warnings,
         enabled=warehouse.settings.enabled,
         max_errors=warehouse.settings.max_consecutive_errors,
         paused=catalog.paused(),
