@@ -121,9 +121,12 @@ class Recorder:
 
     def quiet(self, found: Sequence[Quiet]) -> dict[int, RefreshResult]:
         """NO_DATA for all of these in one catalog transaction; results by id, for those that nobody has moved since."""
+        if not found:
+            return {}
         advances = [Advance(each.attempt.meta.id, each.before, each.situation.after) for each in found]
         records = [self._completed(each.attempt, Action.NO_DATA, each.situation) for each in found]
-        moved = self._catalog.advance_no_data(advances, now=self._now(), records=records)
+        # Whether somebody is at one of them is a question of leases, and those go by the clock of the catalog.
+        moved = self._catalog.advance_no_data(advances, now=self._catalog.now(), records=records)
         for record in records:
             if record.stream_table_id in moved:
                 self._observe(record)

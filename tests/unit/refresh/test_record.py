@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 from penstock.catalog import Alert, RefreshStatus, SqliteCatalog, Status, StreamTableMeta
+from penstock.engine.definition import Definition
 from penstock.engine.workspace import Logs
 from penstock.errors import InternalError, LeaseLost, PenstockError, QueryInvalid, StorageUnreachable
 from penstock.names import Frontier, TableName
-from penstock.refresh.attempt import Attempt
+from penstock.refresh.attempt import Attempt, Quiet
 from penstock.refresh.lease import HeldLease
 from penstock.refresh.record import Recorder
-from penstock.refresh.survey import Pins
+from penstock.refresh.survey import Pins, Situation
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -98,3 +99,30 @@ def test_who_lost_the_table_says_so_if_its_line_was_closed_meanwhile(book: Book)
     book.catalog.close_orphans(now=NOW)
     with pytest.raises(LeaseLost, match="other:1:def"):
         book.failed(BUG)
+
+
+def test_whether_somebody_is_at_a_quiet_table_goes_by_the_clock_of_the_catalog(book: Book) -> None:
+    """A machine whose clock is a day ahead takes every lease for ended."""
+    catalog = book.catalog
+    catalog.release_lease(book.held.lease)
+    catalog.acquire_lease(book.id, "elsewhere:1:abc", MINUTE, now=catalog.now())
+    meta = book.meta()
+    assert meta.frontier is not None
+    after = Frontier.of({"orders": 1}, NOW + MINUTE)
+    definition = Definition(
+        id="r",
+        name="default.revenue",
+        query="",
+        database="default",
+        settings={},
+        target_lag_seconds=60,
+        refresh_mode="AUTO",
+        key=(),
+        columns=(),
+        weighted=False,
+        has_hidden_rows=False,
+    )
+    quiet = Quiet(Attempt(meta), Situation(definition, meta.frontier, after, {}, {}, None), meta.frontier, 1)
+    ahead = Recorder(catalog, Logs(), lambda: catalog.now() + timedelta(days=1), book.told.append, lambda _: None)
+    assert ahead.quiet([quiet]) == {}
+    assert book.meta().frontier == meta.frontier
