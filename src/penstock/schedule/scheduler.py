@@ -207,7 +207,13 @@ class Scheduler:
                 self._changed.notify_all()
 
     def _note_if_gone(self, error: Exception) -> None:
-        if self._workshop.engine_is_gone():
+        try:
+            gone = self._workshop.engine_is_gone()
+        except Exception as unanswered:
+            # Asked again after the next error; a worker must not end over it, with its table in hand.
+            self._say_crashed(unanswered)
+            return
+        if gone:
             self._broken = EngineUnavailable(name="the scheduler's tables", why=str(error))
 
     def _take(self, dispatcher: Dispatcher) -> Task | None:

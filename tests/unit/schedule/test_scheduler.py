@@ -300,6 +300,24 @@ def test_a_panic_costs_neither_the_worker_nor_the_table(bench: Bench, start: Cal
     assert running.stop() == []
 
 
+def test_an_engine_that_cannot_even_be_asked_costs_neither_the_worker_nor_the_table(
+    bench: Bench, start: Callable[..., Running], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = [1]
+
+    def work(key: str) -> PenstockError | None:
+        if key == "a" and left[0]:
+            left[0] -= 1
+            return EngineUnavailable(name=key, why="lost an executor")
+        return None
+
+    bench.work = work
+    monkeypatch.setattr(bench, "engine_is_gone", lambda: 1 / 0)
+    running = start(backoff_seconds=1, max_concurrent_refreshes=1)
+    until(lambda: set(bench.done) == set(READS))
+    assert running.stop() == []
+
+
 def test_whoever_stops_spark_too_means_it(bench: Bench, start: Callable[..., Running]) -> None:
     at_work, go_on = threading.Event(), threading.Event()
 
