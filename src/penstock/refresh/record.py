@@ -225,7 +225,7 @@ class Recorder:
         told = {"stream_table": str(meta.name), "event": "skipped"}
         _log.info("%s skipped: %s: %s", meta.name, skip.code, skip.why, extra=told)
         self._catalog.record_refresh(
-            RefreshRecord(
+            skipped := RefreshRecord(
                 refresh_id=uuid.uuid4().hex,
                 stream_table_id=meta.id,
                 name=str(meta.name),
@@ -238,6 +238,7 @@ class Recorder:
                 owner=current_owner(),
             )
         )
+        self._observe(skipped)
         return RefreshResult(
             name=str(meta.name),
             action=Action.SKIP,

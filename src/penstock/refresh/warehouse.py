@@ -44,7 +44,7 @@ class Warehouse:
     tell: Callable[[Alert], None] = lambda _: None
     """Passes an alert on to whoever is to know."""
     observe: Callable[[RefreshRecord], None] = lambda _: None
-    """Is shown every refresh as it starts (RUNNING) and as it ends."""
+    """Is shown every refresh as it starts (RUNNING) and as it ends, and every one that was skipped."""
     started: Callable[[], None] = lambda: None
     """Called when there is a session."""
     logs: Logs = field(default_factory=Logs)

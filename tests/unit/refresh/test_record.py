@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.catalog import Alert, RefreshStatus, SqliteCatalog, Status, StreamTableMeta
+from penstock.catalog import Alert, RefreshRecord, RefreshStatus, SqliteCatalog, Status, StreamTableMeta
 from penstock.engine.definition import Definition
 from penstock.engine.workspace import Logs
 from penstock.errors import InternalError, LeaseLost, PenstockError, QueryInvalid, StorageUnreachable
@@ -17,6 +17,7 @@ from penstock.refresh.attempt import Attempt, Quiet
 from penstock.refresh.lease import HeldLease
 from penstock.refresh.record import Recorder
 from penstock.refresh.survey import Pins, Situation
+from penstock.refresh.tour import Skip
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -126,3 +127,12 @@ def test_whether_somebody_is_at_a_quiet_table_goes_by_the_clock_of_the_catalog(b
     ahead = Recorder(catalog, Logs(), lambda: catalog.now() + timedelta(days=1), book.told.append, lambda _: None)
     assert ahead.quiet([quiet]) == {}
     assert book.meta().frontier == meta.frontier
+
+
+def test_a_skip_is_observed_as_every_other_end_is(book: Book) -> None:
+    seen: list[RefreshRecord] = []
+    recorder = Recorder(book.catalog, Logs(), lambda: NOW, book.told.append, seen.append)
+    recorder.skipped(book.meta(), Skip("UPSTREAM_BLOCKED", "waiting for default.orders_clean"), NOW)
+    assert [(each.status, each.reason) for each in seen] == [
+        (RefreshStatus.SKIPPED, "UPSTREAM_BLOCKED: waiting for default.orders_clean")
+    ]
