@@ -15,6 +15,7 @@ from penstock.catalog.reader import CatalogReader
 from penstock.catalog.writer import CatalogWriter
 from penstock.engine.workspace import Logs
 from penstock.monitor.monitor import Monitor
+from penstock.monitor.views import views_in
 from penstock.names import Frontier, TableName
 from penstock.schedule.grid import period
 from penstock.settings import Settings
@@ -99,6 +100,11 @@ def test_a_lag_that_costs_more_than_somebody_asked_for_is_shown(tmp_path: Path) 
             "default.unread": ["default.unread is DOWNSTREAM but nothing reads it: it is kept within 1 minute"],
         }
         assert tables.info("reader")[0]["warnings"] == shown["default.reader"]
+        (view,) = views_in("SELECT * FROM penstock_status", catalog, NOON, timedelta(minutes=1))
+        columns = [name for name, _ in view.columns]
+        in_sql = [dict(zip(columns, row, strict=True)) for row in view.rows()]
+        assert {row["name"]: row["warnings"] for row in in_sql} == shown
+        assert {tuple(row["blocked_by"]) for row in in_sql} == {()}
         found = {each.code: each for each in tables.diagnose("unread").findings}["LAG"]
         assert (found.text, found.serious) == (shown["default.unread"][0], False)
         assert "ALTER STREAM TABLE default.unread SET TARGET LAG" in found.advice
