@@ -5,6 +5,7 @@ The scheduler knows nothing else of the world, so a simulated one can take its p
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Collection
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -50,6 +51,7 @@ class WarehouseWorkshop:
         self._paths: dict[str, str] = {}
         self._seen: dict[str, dict[str, int]] = {}
         """Quiet table → the versions of all base tables behind it that nothing new was found in."""
+        self._noting = threading.Lock()
         self._held: set[str] = set()
         """Tables that another process was found to be at: said once, not at every try."""
 
@@ -64,7 +66,8 @@ class WarehouseWorkshop:
                 for each in warehouse.catalog.all_dependencies()
                 if each.source_type is SourceType.TABLE and each.source_path
             }
-            self._seen = {key: seen for key, seen in self._seen.items() if key in picture.tables}
+            with self._noting:
+                self._seen = {key: seen for key, seen in self._seen.items() if key in picture.tables}
         self._picture = picture
         return picture
 
@@ -112,7 +115,10 @@ class WarehouseWorkshop:
 
     def _note_quiet(self, tour: Tour, key: str) -> None:
         behind = tour.scene.graph.upstream(key)
-        self._seen[key] = {base: version for base, version in tour.scene.versions.items() if base in behind}
+        seen = {base: version for base, version in tour.scene.versions.items() if base in behind}
+        # Workers do this while the loop forgets tables that are gone.
+        with self._noting:
+            self._seen[key] = seen
 
     def _version(self, base: str) -> int | None:
         path = self._paths.get(base)

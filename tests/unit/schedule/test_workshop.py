@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+import sys
+import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -11,7 +15,7 @@ import pytest
 from deltalake import write_deltalake
 
 from penstock.api import look
-from penstock.catalog import Dependency, SourceType, StreamTableMeta
+from penstock.catalog import Dependency, SourceType, Status, StreamTableMeta
 from penstock.errors import TableBusy
 from penstock.names import TableName
 from penstock.refresh.tour import Skip
@@ -98,3 +102,32 @@ def test_a_table_that_another_process_holds_is_skipped_and_history_says_so_once(
     assert line.reason is not None
     assert line.reason.startswith("TABLE_BUSY: default.held is being refreshed by elsewhere:1:abc")
     assert catalog.counters(meta.id).skip_count == 1
+
+
+def test_workers_may_note_what_is_quiet_while_the_loop_looks(warehouse: Warehouse, tmp_path: Path) -> None:
+    add(warehouse, "a", written(tmp_path / "orders"))
+    catalog, workshop = warehouse.catalog, WarehouseWorkshop(warehouse)
+    tour = workshop.begin(frozenset({"a"}), NOW, frozenset())
+    graph, ended = tour.scene.graph, threading.Event()
+    many = {f"worker's {number}": graph.nodes["a"] for number in range(20_000)}
+    wide = replace(tour.scene, graph=replace(graph, sources={**graph.sources, **{key: frozenset() for key in many}}))
+    busy = replace(tour, scene=wide)
+
+    def work() -> None:
+        for key in itertools.cycle(many):
+            workshop._note_quiet(busy, key)
+            if ended.is_set():
+                return
+
+    worker, interval = threading.Thread(target=work), sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    worker.start()
+    try:
+        for _ in range(200):
+            # Whatever changes the graph makes the workshop forget tables that are gone.
+            catalog.update_status(1, Status.INITIALIZING, now=catalog.now())
+            assert workshop.picture() is not None
+    finally:
+        ended.set()
+        worker.join()
+        sys.setswitchinterval(interval)
