@@ -99,9 +99,14 @@ class Recorder:
         )
         self._observe(running)
 
-    def rebuilding(self, meta: StreamTableMeta, decision: Decision) -> None:
-        """The stored rows cannot be built upon; said before the work, which may take long."""
-        facts = {"reason": decision.reason_code, "change": decision.reason}
+    def rebuilding(self, meta: StreamTableMeta, decision: Decision, cause: str | None) -> None:
+        """The stored rows cannot be built upon, because of a source, view or function if there is a `cause`.
+
+        Said before the work, which may take long.
+        """
+        names = {each.source_id: each.source_name for each in self._catalog.dependencies_of(meta.id)}
+        source = None if cause is None else names.get(cause, cause)
+        facts = {"reason": decision.reason_code, "change": decision.reason, "source": source}
         self._tell(Alert(AlertEvent.REINITIALIZE_NEEDED, str(meta.name), self._now(), facts))
 
     def redefined(self, meta: StreamTableMeta, definition: Definition, plan: Plan) -> None:

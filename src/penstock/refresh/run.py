@@ -306,7 +306,7 @@ class Refresher:
                 report(Progress(str(meta.name), stage, f"{decision.action.value.lower()}: {stage}", done, 3))
 
         if decision.action is Action.REINITIALIZE:
-            self._recorder.rebuilding(meta, decision)
+            self._recorder.rebuilding(meta, decision, situation.cause)
         tell("compute", 0)
         computed = compute(work, decision, attempt.timed, tell)
         redefined = computed.redefined or attempt.wanted
