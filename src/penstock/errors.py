@@ -511,7 +511,7 @@ class LeaseLost(StorageError):
     condition = "LEASE_LOST"
     retry = Retry.BACKOFF
     message = "the lease on {name} was taken over by {holder}"
-    hint = "Nothing was committed by this process; the other one carries on."
+    hint = "Nothing is lost: whoever has it now carries on from its newest commit."
 
 
 class TableBusy(StorageError):

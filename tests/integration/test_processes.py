@@ -360,6 +360,22 @@ def test_a_worker_that_sleeps_through_a_takeover_does_no_harm(nursery: Nursery, 
     other.end()
 
 
+def test_a_worker_that_sleeps_before_its_definition_is_set_does_not_undo_a_later_one(nursery: Nursery) -> None:
+    sleeper, other = _pair(nursery, "redone")
+    sleeper.ask("fail", step="before the definition", how="stop")
+    sleeper.send("sql", text="ALTER STREAM TABLE redone_st AS SELECT v, sum(id) AS ids FROM redone GROUP BY v")
+    assert sleeper.hear() == {"at": "before the definition"}
+    later = "SELECT id, count(*) AS n FROM redone GROUP BY id"
+    other.ask("sql", text=f"ALTER STREAM TABLE redone_st AS {later}")
+    sleeper.signal(signal.SIGCONT)
+    assert sleeper.hear()["error"].startswith("LeaseLost")
+    assert other.ask("info", name="redone_st")[0]["query"] == later
+    assert other.ask("refresh", name="redone_st")["action"] == "NO_DATA"
+    other.ask("exact", names=["redone_st"])
+    sleeper.end()
+    other.end()
+
+
 # -- a lost catalog
 
 

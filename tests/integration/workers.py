@@ -284,7 +284,7 @@ class _Body:
 
         SystemClock.now = behind  # type: ignore[method-assign]
         warehouse = self._ps._warehouse
-        warehouse.now = warehouse.refresher._now = behind
+        warehouse.now = warehouse.refresher._now = warehouse.recorder._now = behind
         warehouse.catalog.now = behind
 
     def forget(self, statements: list[str]) -> None:

@@ -138,6 +138,9 @@ class World:
             self.seconds = event.at
             event.do()  # type: ignore[operator]
         self.seconds = end
+        # Whoever was not refreshed at all is late too.
+        for key in self.tables:
+            self._note_behind(key)
         self._events = [event for event in self._events if isinstance(event.do, _Landing)]
         heapq.heapify(self._events)
 
@@ -322,8 +325,7 @@ class World:
             assert held.data_timestamp is not None
             assert after.data_timestamp is not None
             assert held.data_timestamp <= after.data_timestamp, f"the data timestamp of {key} moved back"
-            behind = self.clock.now() - held.data_timestamp
-            self.worst[key] = max(self.worst.get(key, timedelta(0)), behind)
+            self._note_behind(key)
         suspended = held.status is Status.SUSPENDED
         self._set(
             key,
@@ -333,6 +335,11 @@ class World:
             is_populated=True,
             status=Status.SUSPENDED if suspended else Status.ACTIVE,
         )
+
+    def _note_behind(self, key: str) -> None:
+        shown = self.tables[key].data_timestamp
+        if shown is not None:
+            self.worst[key] = max(self.worst.get(key, timedelta(0)), self.clock.now() - shown)
 
     def _result(self, key: str, action: Action) -> RefreshResult:
         meta = self.tables[key]

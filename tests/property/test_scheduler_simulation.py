@@ -13,6 +13,7 @@ import pytest
 from simulated import Traits, World
 
 from penstock.refresh.tour import Tour
+from penstock.schedule.due import Picture
 from penstock.schedule.grid import period
 
 ROUGH = Traits(tables=14, failing=0.15, breaking=0.02, meddling=0.1, longest=8.0, commits_per_second=1.0)
@@ -43,7 +44,21 @@ def test_the_promise_is_kept_when_there_is_capacity(seed: int) -> None:
     lags = world.picture().lags
     broken = {key: str(worst) for key, worst in world.worst.items() if worst > lags[key]}
     assert not broken, f"seed {seed}: {broken}"
+    assert world.worst.keys() == world.tables.keys()
     assert world.ticks > 1000
+
+
+def test_a_table_that_is_forgotten_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Negative control: a table that nobody looks at any more is late, though no refresh of it ever ends late."""
+    world = World(0, Traits(tables=12, workers=12, longest=0.1, shortest_lag=5, commits_per_second=2.0))
+    graph = world.picture().graph
+    lost = next(key for key in sorted(world.tables) if not graph.downstream(key))
+    world.run(60)
+    world.worst.clear()
+    monkeypatch.setattr(Picture, "scheduled", lambda self: (meta for key, meta in self.tables.items() if key != lost))
+    world.run(600)
+    lags = world.picture().lags
+    assert {key for key, worst in world.worst.items() if worst > lags[key]} == {lost}
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -130,9 +130,11 @@ class SqlCatalog(SqlReader, CatalogWriter):
             if table_id is not UNSET and table_id != old.table_id:
                 _follow_new_storage(db, old, table_id, now)
 
-    def update_status(self, stream_table_id: int, status: Status, *, now: datetime) -> None:
+    def update_status(self, stream_table_id: int, status: Status, *, now: datetime, lease: Lease | None = None) -> None:
         with self._write() as db:
             old = self._get(db, stream_table_id)
+            if lease is not None:
+                self._check_fence(db, lease)
             if not old.status.may_become(status):
                 raise InternalError(why=f"{old.name} cannot go from {old.status} to {status}")
             changes: dict[str, Any] = {"status": status.value}
@@ -233,8 +235,18 @@ class SqlCatalog(SqlReader, CatalogWriter):
                     _count(db, record)
         return frozenset(moved)
 
-    def record_failure(self, stream_table_id: int, error: str, *, now: datetime, countable: bool = True) -> int:
+    def record_failure(
+        self,
+        stream_table_id: int,
+        error: str,
+        *,
+        now: datetime,
+        countable: bool = True,
+        lease: Lease | None = None,
+    ) -> int:
         with self._write() as db:
+            if lease is not None:
+                self._check_fence(db, lease)
             found = db.execute(
                 "UPDATE stream_tables SET consecutive_errors = consecutive_errors + ?, last_error = ?, updated_at = ?"
                 " WHERE id = ? RETURNING consecutive_errors",

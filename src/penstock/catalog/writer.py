@@ -68,8 +68,11 @@ class CatalogWriter(CatalogReader):
         """Change what is given and leave the rest. A new `table_id` is passed on to consumers, which must rebuild."""
 
     @abstractmethod
-    def update_status(self, stream_table_id: int, status: Status, *, now: datetime) -> None:
-        """Move along the allowed transitions. Leaving SUSPENDED or ERROR forgets the counted errors."""
+    def update_status(self, stream_table_id: int, status: Status, *, now: datetime, lease: Lease | None = None) -> None:
+        """Move along the allowed transitions. Leaving SUSPENDED or ERROR forgets the counted errors.
+
+        With a `lease`, `LeaseLost` if it is no longer the one in force.
+        """
 
     @abstractmethod
     def mark_reinit(self, stream_table_id: int, reason: str, *, now: datetime) -> None:
@@ -115,8 +118,19 @@ class CatalogWriter(CatalogReader):
         """
 
     @abstractmethod
-    def record_failure(self, stream_table_id: int, error: str, *, now: datetime, countable: bool = True) -> int:
-        """Keep the error text and return the number of countable errors in a row, this one included."""
+    def record_failure(
+        self,
+        stream_table_id: int,
+        error: str,
+        *,
+        now: datetime,
+        countable: bool = True,
+        lease: Lease | None = None,
+    ) -> int:
+        """Keep the error text and return the number of countable errors in a row, this one included.
+
+        With a `lease`, `LeaseLost` if it is no longer the one in force.
+        """
 
     @abstractmethod
     def start_refresh(self, record: RefreshRecord) -> None:

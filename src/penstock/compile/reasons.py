@@ -37,4 +37,6 @@ REASONS: dict[str, str] = {
     "ON_REQUEST": "a rebuild was asked for",
     "INCONSISTENT_PINS": "the sources do not agree on one version of a shared table",
     "UPSTREAM_BLOCKED": "an upstream stream table is suspended or failed",
+    "STILL_RUNNING": "the scheduler wanted it again before its last refresh had ended",
+    "TABLE_BUSY": "another process was refreshing it",
 }

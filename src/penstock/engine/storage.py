@@ -200,9 +200,14 @@ class Storage:
         """The layout at the newest version."""
         return layout_of(self._newest())
 
-    def set_configuration(self, changes: dict[str, str]) -> None:
-        """Set table properties, in a commit of its own that carries no record."""
+    def set_configuration(self, changes: dict[str, str], at: int | None = None) -> None:
+        """Set table properties, in a commit of its own that carries no record.
+
+        CommitConflict if the table is no longer `at` the version that the changes were made from.
+        """
         handle = _opened(self.path)
+        if at is not None and handle.version() != at:
+            raise CommitConflict(name=self.path, why=f"it is at version {handle.version()}, not {at}")
         note = _noted(configuration_note(self.stream_table_id, defines=DEFINITION_KEY in changes))
         with translated(self.path):
             handle.alter.set_table_properties(changes, raise_if_not_exists=False, commit_properties=note)

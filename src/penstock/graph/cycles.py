@@ -15,22 +15,28 @@ from penstock.graph.dag import Node, StreamGraph
 def check_no_cycle(graph: StreamGraph) -> None:
     """Raise `CycleInGraph` if any stream table can be reached from itself."""
     for node in graph.stream_tables():
-        path = _shortest_way_back(graph, node.key)
-        if path:
-            raise CycleInGraph(path=" → ".join(graph.nodes[key].name for key in path))
+        path = way_back(graph, node.key)
+        if path is not None:
+            raise CycleInGraph(path=path)
 
 
-def in_circles(graph: StreamGraph) -> list[str]:
-    """The names of the stream tables that can be reached from themselves."""
-    return [node.name for node in graph.stream_tables() if node.key in graph.downstream(node.key)]
+def in_circles(graph: StreamGraph) -> list[Node]:
+    """The stream tables that can be reached from themselves, by name."""
+    return [node for node in graph.stream_tables() if node.key in graph.downstream(node.key)]
+
+
+def way_back(graph: StreamGraph, key: str) -> str | None:
+    """The shortest path from a node to itself, as text; None if there is none."""
+    path = _shortest_way_back(graph, key)
+    return " → ".join(graph.nodes[each].name for each in path) if path else None
 
 
 def check_proposal(graph: StreamGraph, node: Node, sources: Iterable[Node]) -> StreamGraph:
     """The graph as it would be if `node` read `sources`; `CycleInGraph` if that closes a circle through it."""
     proposed = graph.with_stream_table(node, tuple(sources))
-    path = _shortest_way_back(proposed, node.key)
-    if path:
-        raise CycleInGraph(path=" → ".join(proposed.nodes[key].name for key in path))
+    path = way_back(proposed, node.key)
+    if path is not None:
+        raise CycleInGraph(path=path)
     return proposed
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable
 
-from penstock.errors import InternalError
+from penstock.errors import CycleInGraph, InternalError
 from penstock.graph.cycles import check_no_cycle
 from penstock.graph.dag import Node, StreamGraph
 
@@ -27,6 +27,20 @@ def topological_order(graph: StreamGraph) -> list[Node]:
         check_no_cycle(graph)
         raise InternalError(why="the graph has no order and no cycle")
     return order
+
+
+def without_circles(graph: StreamGraph) -> StreamGraph:
+    """This graph without the edges of its circles, so that there is an order; the graph itself if it has none."""
+    try:
+        topological_order(graph)
+    except CycleInGraph:
+        edges = [
+            (source, consumer)
+            for consumer, reads in graph.sources.items()
+            for source in reads - graph.downstream(consumer)
+        ]
+        return StreamGraph.of(graph.nodes.values(), edges)
+    return graph
 
 
 def order_refreshes(graph: StreamGraph, due: Iterable[str]) -> list[Node]:

@@ -29,6 +29,10 @@ def render_tree(graph: StreamGraph) -> str:
     )
     for root in roots:
         draw(root, "", "")
+    # A circle hangs on no root.
+    for node in graph.stream_tables():
+        if node.key not in drawn:
+            draw(node, "", "")
     return "\n".join(lines)
 
 

@@ -2,7 +2,7 @@
 
     healthy  =  the catalog answers
               ∧ no scheduler died without a word
-              ∧ no stream table was stopped by errors
+              ∧ no stream table was stopped by errors, or reads itself
               ∧ no stream table at work is older than twice its target lag
 
 A paused catalog, a stream table that a person suspended, and a warehouse without a scheduler are told of, but they are
@@ -85,6 +85,9 @@ def _seen(catalog: CatalogReader, now: datetime, minimum: timedelta) -> Health:
         for row in rows
         if row.status == Status.ERROR or (row.status == Status.SUSPENDED and row.errors)
     ]
+    circle = [row.name for row in rows if row.name in row.blocked_by]
+    if circle:
+        problems.append(f"{', '.join(circle)} read each other in a circle, and are not refreshed")
     problems += [f"{name} is older than twice its target lag" for name in late]
     return Health(now, True, scheduler, len(rows), stopped, suspended, late, tuple(problems))
 

@@ -28,6 +28,7 @@ def info(
                 "effective_lag_seconds": row.effective_lag.total_seconds(),
                 "current_lag_seconds": None if row.current_lag is None else row.current_lag.total_seconds(),
                 "lag_exceeded": row.lag_exceeded,
+                "warnings": list(row.warnings),
                 "refresh_mode": meta.refresh_mode.value,
                 "effective_mode": row.effective_mode,
                 "reason": row.reason,

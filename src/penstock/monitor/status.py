@@ -8,8 +8,10 @@ from typing import Any
 
 from penstock.catalog.model import Status
 from penstock.catalog.reader import CatalogReader
+from penstock.graph.cycles import in_circles
 from penstock.graph.dag import StreamGraph
 from penstock.graph.lag import format_lag, resolve_lags
+from penstock.graph.order import without_circles
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +32,17 @@ class StatusRow:
     errors: int
     last_error: str | None
     blocked_by: tuple[str, ...] = ()
-    """Stream tables upstream of it that wait for a person; until then it stays where it is."""
+    """Stream tables upstream of it (itself, in a circle) that wait for a person; until then it stays where it is."""
+    warnings: tuple[str, ...] = ()
+    """What its lag costs without its owner having asked for it."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
         fields = asdict(self)
         fields["effective_lag"] = self.effective_lag.total_seconds()
         fields["current_lag"] = None if self.current_lag is None else self.current_lag.total_seconds()
-        fields["blocked_by"] = list(self.blocked_by)
+        for name in ("blocked_by", "warnings"):
+            fields[name] = list(fields[name])
         for name in ("last_refresh", "data_timestamp"):
             fields[name] = fields[name].isoformat() if fields[name] else None
         return fields
@@ -47,11 +52,14 @@ def status(catalog: CatalogReader, now: datetime, minimum: timedelta) -> list[St
     """Every stream table, by name."""
     tables = catalog.get_all()
     graph = StreamGraph.build(tables, catalog.all_dependencies())
-    lags = resolve_lags(graph, minimum)
+    ordered = without_circles(graph)
+    lags = resolve_lags(ordered, minimum)
     stopped = {meta.table_id: str(meta.name) for meta in tables if meta.status in {Status.SUSPENDED, Status.ERROR}}
+    if ordered is not graph:
+        stopped |= {node.key: node.name for node in in_circles(graph)}
     rows = []
     for meta in tables:
-        effective = lags[meta.table_id].lag
+        held = lags[meta.table_id]
         current = None if meta.data_timestamp is None else max(now - meta.data_timestamp, timedelta(0))
         reason = f"{meta.reason_code}: {meta.reason}" if meta.reason_code and meta.reason else meta.reason_code
         rows.append(
@@ -62,14 +70,15 @@ def status(catalog: CatalogReader, now: datetime, minimum: timedelta) -> list[St
                 effective_mode=meta.effective_mode.value if meta.effective_mode else None,
                 reason=meta.reinit_reason if meta.needs_reinit else reason,
                 target_lag=format_lag(meta.target_lag),
-                effective_lag=effective,
+                effective_lag=held.lag,
                 current_lag=current,
-                lag_exceeded=current is not None and current > effective,
+                lag_exceeded=current is not None and current > held.lag,
                 last_refresh=meta.last_refresh_at,
                 data_timestamp=meta.data_timestamp,
                 errors=meta.consecutive_errors,
                 last_error=meta.last_error,
                 blocked_by=tuple(sorted(stopped[key] for key in graph.upstream(meta.table_id) & stopped.keys())),
+                warnings=held.warnings,
             )
         )
     return rows

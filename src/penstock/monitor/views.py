@@ -39,6 +39,8 @@ _STATUS: Final[Columns] = (
     ("data_timestamp", "TIMESTAMP"),
     ("errors", "BIGINT"),
     ("last_error", "STRING"),
+    ("blocked_by", "ARRAY<STRING>"),
+    ("warnings", "ARRAY<STRING>"),
 )
 _STATS: Final[Columns] = tuple(
     (field.name, "STRING" if field.type == "str" else "BIGINT") for field in dataclasses.fields(StatsRow)
@@ -121,6 +123,8 @@ def _status(catalog: CatalogReader, now: datetime, minimum: timedelta) -> list[d
             **dataclasses.asdict(row),
             "effective_lag_seconds": row.effective_lag.total_seconds(),
             "current_lag_seconds": None if row.current_lag is None else row.current_lag.total_seconds(),
+            "blocked_by": list(row.blocked_by),
+            "warnings": list(row.warnings),
         }
         for row in status(catalog, now, minimum)
     ]

@@ -9,15 +9,19 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 from datetime import timedelta
+from typing import Final
 
 from penstock.catalog.model import UNSET, Alert, AlertEvent, RefreshMode, Status, StreamTableMeta, UnsetType
 from penstock.engine.definition import Definition
 from penstock.engine.registry import register_view, restore_view
 from penstock.engine.storage import DEFINITION_KEY, Storage, key_configuration, standing
-from penstock.errors import InvalidMode, NotIncremental, PenstockError
+from penstock.errors import CommitConflict, InvalidMode, NotIncremental, PenstockError
 from penstock.refresh.create import Proposal
 from penstock.refresh.define import Redefinition, dependencies_of
 from penstock.refresh.warehouse import Warehouse
+
+TRIES: Final = 20
+"""How often a definition that others change meanwhile is read again."""
 
 _log = logging.getLogger("penstock.refresh")
 
@@ -42,17 +46,7 @@ def alter(
     status: Status | UnsetType,
 ) -> None:
     """Change lag, mode or status."""
-    found = standing(warehouse.logs.at(meta.path))
-    definition = Definition.from_json(found.definition)
-    changed = definition
-    if mode is RefreshMode.INCREMENTAL:
-        _check_incremental(warehouse, definition)
-    if mode is not UNSET:
-        changed = replace(changed, refresh_mode=mode.value)
-    if target_lag is not UNSET:
-        changed = replace(changed, target_lag_seconds=None if target_lag is None else target_lag.total_seconds())
-    if changed != definition:
-        Storage.open(meta.path).set_configuration({**(found.unset or {}), DEFINITION_KEY: changed.to_json()})
+    if _change(warehouse, meta, target_lag, mode):
         warehouse.catalog.update_definition(meta.id, now=warehouse.now(), target_lag=target_lag, refresh_mode=mode)
     if status is not UNSET:
         if status is Status.ACTIVE and not meta.is_populated:
@@ -64,6 +58,34 @@ def alter(
         elif status is not Status.SUSPENDED and meta.status in {Status.SUSPENDED, Status.ERROR}:
             facts = {"was": meta.status.value, "last_error": meta.last_error}
             warehouse.tell(Alert(AlertEvent.RESUMED, str(meta.name), warehouse.now(), facts))
+
+
+def _change(
+    warehouse: Warehouse, meta: StreamTableMeta, target_lag: timedelta | UnsetType | None, mode: RefreshMode | UnsetType
+) -> bool:
+    """Change the stored definition; False if it says that already.
+
+    It is written whole, so it is written only over what was read: another ALTER must not be undone by this one.
+    """
+    for _ in range(TRIES):
+        found = standing(warehouse.logs.at(meta.path))
+        definition = Definition.from_json(found.definition)
+        changed = definition
+        if mode is RefreshMode.INCREMENTAL:
+            _check_incremental(warehouse, definition)
+        if mode is not UNSET:
+            changed = replace(changed, refresh_mode=mode.value)
+        if target_lag is not UNSET:
+            changed = replace(changed, target_lag_seconds=None if target_lag is None else target_lag.total_seconds())
+        if changed == definition:
+            return False
+        try:
+            properties = {**(found.unset or {}), DEFINITION_KEY: changed.to_json()}
+            Storage.open(meta.path).set_configuration(properties, at=found.version)
+        except CommitConflict:
+            continue
+        return True
+    raise CommitConflict(name=meta.name, why="it was committed to again and again while its definition was changed")
 
 
 def redefinition(warehouse: Warehouse, meta: StreamTableMeta, proposal: Proposal) -> Redefinition | None:

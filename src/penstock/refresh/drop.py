@@ -9,7 +9,7 @@ from penstock.catalog.model import StreamTableMeta
 from penstock.engine.registry import drop_view
 from penstock.errors import HasConsumers
 from penstock.graph.dag import StreamGraph
-from penstock.graph.order import order_refreshes
+from penstock.graph.order import order_refreshes, without_circles
 from penstock.refresh.warehouse import Warehouse
 
 _log = logging.getLogger("penstock.refresh")
@@ -24,7 +24,8 @@ def drop(warehouse: Warehouse, meta: StreamTableMeta, cascade: bool) -> list[str
     if readers and not cascade:
         direct = sorted(str(each.name) for each in catalog.consumers_of(meta.table_id))
         raise HasConsumers(name=str(meta.name), consumers=", ".join(direct))
-    order = order_refreshes(graph, {meta.table_id, *(each.table_id for each in readers)})
+    # Dropping is a way out of a circle, so one must not stand in its way.
+    order = order_refreshes(without_circles(graph), {meta.table_id, *(each.table_id for each in readers)})
     dropped = []
     for node in reversed(order):
         each = tables[node.key]

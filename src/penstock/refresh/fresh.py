@@ -20,8 +20,8 @@ from penstock.engine.definition import Definition
 from penstock.engine.pinned_query import folder
 from penstock.engine.registry import stored_rows_at
 from penstock.engine.running import data_errors
+from penstock.refresh.attempt import Attempt
 from penstock.refresh.compute import compute
-from penstock.refresh.run import Attempt
 from penstock.refresh.survey import Pins
 from penstock.refresh.together import scene_of
 from penstock.refresh.warehouse import Warehouse

@@ -7,6 +7,7 @@ the table itself, whose newest version is no longer the pinned one.
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,6 +17,11 @@ from penstock.catalog.model import Lease
 from penstock.catalog.owner import current_owner
 from penstock.catalog.writer import CatalogWriter
 from penstock.errors import LeaseLost, PenstockError, TableBusy
+
+PATIENCE = timedelta(minutes=10)
+"""How long a refresh waits for another worker on the same table."""
+
+_log = logging.getLogger("penstock.refresh")
 
 
 class HeldLease:
@@ -39,7 +45,11 @@ class HeldLease:
     def end(self) -> None:
         self._ended.set()
         self._thread.join()
-        self._catalog.release_lease(self.lease)
+        try:
+            self._catalog.release_lease(self.lease)
+        except PenstockError as error:
+            # It runs out by itself; what became of the refresh is said by the refresh.
+            _log.warning("cannot free a lease: %s", error.text, extra={"event": "lease"})
 
     def _keep(self) -> None:
         while not self._ended.wait(self._duration.total_seconds() / 3):

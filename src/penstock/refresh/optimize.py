@@ -24,9 +24,8 @@ from penstock.engine.tuning import over_files
 from penstock.names import TableName
 from penstock.operators.source import Source
 from penstock.refresh.advise import LayoutAdvice, advise_one, advise_sources, advise_tables, read_plans
-from penstock.refresh.lease import hold
+from penstock.refresh.lease import PATIENCE, hold
 from penstock.refresh.result import Progress, Report
-from penstock.refresh.run import PATIENCE
 from penstock.refresh.warehouse import Warehouse
 
 _log = logging.getLogger("penstock.optimize")

@@ -50,7 +50,7 @@ def repair(warehouse: Warehouse) -> RepairReport:
             lines += [f"stream table {each[2].name}: could not be restored: {each[3]}" for each in left]
             break
         waiting = [(path, storage, definition) for path, storage, definition, _ in left]
-    closed = warehouse.catalog.close_orphans(now=warehouse.now())
+    closed = warehouse.catalog.close_orphans(now=warehouse.catalog.now())
     lines += [f"refresh {refresh}: closed, its worker is gone" for refresh in closed]
     return RepairReport(tuple(lines) or ("nothing to repair",))
 

@@ -45,6 +45,8 @@ class Situation:
     """Source id → folder."""
     change_sets: Mapping[str, ChangeSet]
     rebuild: tuple[str, str] | None
+    cause: str | None = None
+    """What makes it rebuild, as dependencies name it: a source's id, a view; or a function."""
 
     @property
     def data_changed(self) -> bool:
@@ -72,26 +74,30 @@ def survey(
     does now; asked only where it matters. QueryInvalid if a function is gone.
     """
     before = stored_frontier(meta, pin)
-    reasons = [_of_the_table(meta, definition, pin)]
+    reasons: list[tuple[Reason | None, str | None]] = [(_of_the_table(meta, definition, pin), None)]
     change_sets: dict[str, ChangeSet] = {}
     versions: dict[str, SourceVersion] = {}
     for source, path in definition.sources.items():
         log = logs.at(path)
         change, reason = _change(log, path, source, before, pins)
-        reasons += [reason, _of_the_drift(change, source, path, columns_used)]
+        reasons += [(reason, source), (_of_the_drift(change, source, path, columns_used), source)]
         change_sets[source] = change
         versions[change.end.table_id] = SourceVersion(change.after, change.end.committed_at)
     for view, held in definition.views.items():
         if view_hash(view) != held:
-            reasons.append(("VIEW_CHANGED", f"view {view} was redefined"))
-    reasons += [_of_the_function(name, held, function_hash) for name, held in definition.functions.items() if held]
+            reasons.append((("VIEW_CHANGED", f"view {view} was redefined"), f"view:{view}"))
+    for name, held in definition.functions.items():
+        if held:
+            reasons.append((_of_the_function(name, held, function_hash), name))
+    rebuild, cause = next(((reason, cause) for reason, cause in reasons if reason is not None), (None, None))
     return Situation(
         definition=definition,
         before=before,
         after=Frontier(versions, _later(pins.data_timestamp, before), _bases(versions, before, pins)),
         paths=definition.sources,
         change_sets=change_sets,
-        rebuild=next((reason for reason in reasons if reason is not None), None),
+        rebuild=rebuild,
+        cause=cause,
     )
 
 

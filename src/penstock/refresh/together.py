@@ -8,32 +8,27 @@ What to do with each is the tour's word; here it is carried out, on Spark and in
 
 from __future__ import annotations
 
-import logging
 import threading
-import uuid
 from collections.abc import Iterable, Set
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from penstock.catalog.model import Action, Dependency, RefreshRecord, RefreshStatus, SourceType, StreamTableMeta
-from penstock.catalog.owner import current_owner
+from penstock.catalog.model import Action, Dependency, SourceType, StreamTableMeta
 from penstock.catalog.reader import CatalogReader
-from penstock.catalog.writer import CatalogWriter
 from penstock.engine.threads import spark_threads
 from penstock.engine.workspace import Logs
-from penstock.errors import PenstockError, SourceMissing
+from penstock.errors import PenstockError
 from penstock.graph.dag import StreamGraph
 from penstock.graph.order import order_refreshes
 from penstock.graph.side_by_side import work_side_by_side
 from penstock.names import Frontier
 from penstock.refresh.alter import show_definition
+from penstock.refresh.attempt import Quiet
 from penstock.refresh.define import Redefinition
+from penstock.refresh.lease import PATIENCE
 from penstock.refresh.result import Progress, RefreshResult, Report
-from penstock.refresh.run import PATIENCE, Quiet
 from penstock.refresh.tour import Arrival, Rest, Scene, Skip, Tour
 from penstock.refresh.warehouse import Warehouse
-
-_log = logging.getLogger("penstock.refresh")
 
 
 def refresh_together(
@@ -84,7 +79,8 @@ def scene_of(
         if dependency.source_type is SourceType.TABLE and path and source not in versions:
             try:
                 versions[source] = logs.at(path).latest_version()
-            except (SourceMissing, OSError):
+            except (PenstockError, OSError):
+                # Gone, or out of reach: whoever reads it fails with the reason, and nobody else.
                 continue
     return Scene(tables, graph, tuple(node.key for node in order_refreshes(graph, tables)), versions)
 
@@ -122,7 +118,7 @@ def begin(
             there[key] = tour.arrival(quiet.situation.after, quiet.version)
     # A table that somebody else is working on right now is left to a refresh of its own. Its quiet consumers are
     # right all the same: they read the version that was looked at here, and that one shows the pins.
-    settled = refresher.settle(list(found.values()))
+    settled = warehouse.recorder.quiet(list(found.values()))
     for key in found:
         if (result := settled.get(tour.scene.tables[key].id)) is not None:
             tour.arrived[key] = replace(there[key], result=result)
@@ -151,7 +147,7 @@ def carry_out(
     """
     meta, move = tour.scene.tables[key], tour.move(key)
     if isinstance(move, Skip):
-        return Outcome(Arrival(record_skip(warehouse.catalog, meta, move, tour.stamp), blocked=True))
+        return Outcome(Arrival(warehouse.recorder.skipped(meta, move, tour.stamp), blocked=True))
     if isinstance(move, Rest):
         return Outcome(Arrival(blocked=True))
     try:
@@ -172,39 +168,6 @@ def _strangers(catalog: CatalogReader, sources: Set[str]) -> frozenset[str]:
     """Those of the sources that are stream tables; asked only of sources that a tour did not expect."""
     return (
         frozenset(meta.table_id for meta in catalog.get_all() if meta.table_id in sources) if sources else frozenset()
-    )
-
-
-def record_skip(catalog: CatalogWriter, meta: StreamTableMeta, skip: Skip, stamp: datetime) -> RefreshResult:
-    """A refresh that did not take place, in history and as a result."""
-    _log.info(
-        "%s skipped: %s: %s", meta.name, skip.code, skip.why, extra={"stream_table": str(meta.name), "event": "skipped"}
-    )
-    catalog.record_refresh(
-        RefreshRecord(
-            refresh_id=uuid.uuid4().hex,
-            stream_table_id=meta.id,
-            name=str(meta.name),
-            action=Action.SKIP,
-            status=RefreshStatus.SKIPPED,
-            started_at=stamp,
-            ended_at=stamp,
-            data_timestamp=meta.data_timestamp or stamp,
-            reason=f"{skip.code}: {skip.why}",
-            owner=current_owner(),
-        )
-    )
-    return RefreshResult(
-        name=str(meta.name),
-        action=Action.SKIP,
-        reason_code=skip.code,
-        reason=skip.why,
-        rows_inserted=0,
-        rows_deleted=0,
-        frontier=meta.frontier,
-        data_timestamp=meta.data_timestamp,
-        version=meta.frontier_version,
-        seconds=0.0,
     )
 
 

@@ -20,6 +20,7 @@ from penstock.engine.workspace import Logs, Workspace
 from penstock.errors import PenstockError, SourceMissing, StorageMissing
 from penstock.names import TableName
 from penstock.operators.source import Source
+from penstock.refresh.record import Recorder
 from penstock.refresh.run import Refresher
 from penstock.settings import Settings
 
@@ -43,7 +44,7 @@ class Warehouse:
     tell: Callable[[Alert], None] = lambda _: None
     """Passes an alert on to whoever is to know."""
     observe: Callable[[RefreshRecord], None] = lambda _: None
-    """Is shown every refresh as it starts (RUNNING) and as it ends."""
+    """Is shown every refresh as it starts (RUNNING) and as it ends, and every one that was skipped."""
     started: Callable[[], None] = lambda: None
     """Called when there is a session."""
     logs: Logs = field(default_factory=Logs)
@@ -53,7 +54,7 @@ class Warehouse:
     _making: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
-        told = self._pass_on, self._show
+        self.recorder = Recorder(self.catalog, self.logs, self.now, self._pass_on, self._show)
         self.refresher = Refresher(
             self.catalog,
             self.settings,
@@ -63,7 +64,7 @@ class Warehouse:
             self.function_hash,
             self.now,
             self.sleep,
-            *told,
+            self.recorder,
         )
 
     @property

@@ -59,8 +59,7 @@ class Dispatcher:
     def __init__(self, workers: int, backoff: Backoff) -> None:
         self.workers = workers
         self.backoff = backoff
-        self.paused = False
-        """True while nothing may be started, not even what is left of a tour."""
+        self._paused = self._was_paused = False
         self.quiet: set[str] = set()
         """Tables to which nothing had happened when they were last looked at."""
         self._tours: list[Tour] = []
@@ -79,6 +78,9 @@ class Dispatcher:
     def plan(self, picture: Picture, now: datetime, woken: Iterable[str] = ()) -> Plan:
         """What to begin now. The caller begins it with `begun`."""
         self._look_at(picture)
+        if self._was_paused:
+            self._was_paused = False
+            self._forget_overtaken(picture, now)
         woken, claimed = frozenset(woken), self.claimed()
         self._free_consumers_of_the_rested(picture, now)
         back = self._held_back(picture, claimed, now)
@@ -161,6 +163,16 @@ class Dispatcher:
             self._blocked.add(task.key)
 
     @property
+    def paused(self) -> bool:
+        """True while nothing may be started, not even what is left of a tour."""
+        return self._paused
+
+    @paused.setter
+    def paused(self, paused: bool) -> None:
+        self._paused = paused
+        self._was_paused |= paused
+
+    @property
     def running(self) -> list[Task]:
         """What is at work now."""
         return list(self._running)
@@ -193,6 +205,20 @@ class Dispatcher:
             self._took = {key: took for key, took in self._took.items() if key in known}
             self.quiet &= known
         self._picture = picture
+
+    def _forget_overtaken(self, picture: Picture, now: datetime) -> None:
+        """What is left of a tour that stood still is planned anew, if a newer stamp is on offer by now.
+
+        Its versions are as old as the pause was long, and may not even be there any more.
+        """
+        for tour in list(self._tours):
+            if any(task.tour is tour for task in self._running):
+                continue
+            left = [picture.tables[key] for key in tour.left() if key in picture.tables]
+            if any((stamp := picture.due(meta, now)) is not None and stamp > tour.stamp for meta in left):
+                self._tours = [each for each in self._tours if each is not tour]
+                for meta in left:
+                    self._tried.pop(meta.table_id, None)
 
     def _is_late(self, key: str, stamp: datetime) -> bool:
         tour = next(each for each in self._tours if key in each.scene.tables and key not in each.arrived)

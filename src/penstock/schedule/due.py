@@ -44,8 +44,10 @@ class Picture:
         except CycleInGraph as cycle:
             # Two definitions that changed at the same moment can close a circle: that must not stop everybody else.
             _log.error("stream tables in a circle are left alone: %s", cycle.text, extra={"event": "circle"})
-            circle = in_circles(graph)
-            tables = [meta for meta in tables if str(meta.name) not in circle]
+            circle = {node.key for node in in_circles(graph)}
+            # Nor can whoever reads them be brought anywhere.
+            alone = circle.union(*(graph.downstream(key) for key in circle))
+            tables = [meta for meta in tables if meta.table_id not in alone]
             graph = StreamGraph.build(tables, dependencies)
             resolved = resolve_lags(graph, minimum)
         lags = {key: held.lag for key, held in resolved.items()}

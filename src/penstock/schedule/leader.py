@@ -1,6 +1,6 @@
 """Leadership: of all schedulers on one catalog, exactly one acts.
 
-    lead      hold the scheduler's lease, renewed in the background every third of its length
+    lead      hold the scheduler's lease, renewed in the background every third of its length while the loop moves
     wait      look at it every second; take it when it is free, has expired, or its holder is certainly dead
     take over whatever the one before still held is freed: a worker of it that wakes up finds its fencing token stale
 
@@ -32,8 +32,16 @@ _log = logging.getLogger("penstock.scheduler")
 class Leadership:
     """This process at the head of all schedulers of a catalog, until it ends or loses the lease."""
 
-    def __init__(self, catalog: CatalogWriter, lease: Lease, stopwatch: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        catalog: CatalogWriter,
+        lease: Lease,
+        stopwatch: Callable[[], float] = time.monotonic,
+        moves: Callable[[], bool] = lambda: True,
+    ) -> None:
+        """`moves` says whether the work that is led still goes on; without that, the lease is left to run out."""
         self.lost = threading.Event()
+        self._moves = moves
         self._stopwatch = stopwatch
         self._renewed = stopwatch()
         self._catalog = catalog
@@ -68,6 +76,10 @@ class Leadership:
 
     def _keep(self) -> None:
         while not self._ended.wait(TERM.total_seconds() / 3):
+            if not self._moves():
+                # Not given back: whoever takes over has to see from whom, and health that somebody is missing.
+                _log.error("the scheduler hangs, and gives the leadership up", extra={"event": "hangs"})
+                break
             try:
                 self._lease = self._catalog.renew_lease(self._lease, TERM, now=self._catalog.now())
                 self._renewed = self._stopwatch()
@@ -89,6 +101,8 @@ class Candidate:
 
     catalog: CatalogWriter
     stopwatch: Callable[[], float] = time.monotonic
+    moves: Callable[[], bool] = lambda: True
+    """Whether this process, once it leads, still gets on."""
     rival: str | None = None
     """Who leads instead."""
     _seen: tuple[Lease, float] | None = None
@@ -118,7 +132,7 @@ class Candidate:
             catalog.release_lease(lease)
             raise
         self.rival = None
-        return Leadership(catalog, lease, self.stopwatch)
+        return Leadership(catalog, lease, self.stopwatch, self.moves)
 
     def _take_over(self) -> None:
         if self._before is not None:

@@ -34,6 +34,9 @@ from penstock.settings import Settings
 CRASH_PAUSE: Final = 5.0
 """Seconds until the loop goes on after an error of its own."""
 
+STUCK: Final = 300.0
+"""Seconds after which a loop that has not come round counts as hanging: far more than a look at all logs should take."""
+
 _log = logging.getLogger("penstock.scheduler")
 
 
@@ -54,7 +57,9 @@ class Scheduler:
         self._clock = clock
         self._hire = hire
         self._check = check
-        self._candidate = Candidate(catalog)
+        self._candidate = Candidate(catalog, moves=self._moves)
+        self._moved_at: float | None = None
+        """When the loop last came round; None while it need not."""
         self._stopping = threading.Event()
         self._changed = threading.Condition()
         self._dispatcher = Dispatcher(settings().max_concurrent_refreshes, Backoff.of(settings()))
@@ -115,6 +120,7 @@ class Scheduler:
             while not self._stopping.is_set() and not leadership.is_over and self._broken is None:
                 self._guarded_step(leadership)
         finally:
+            self._moved_at = None
             self._leads.clear()
             try:
                 left = self._drain()
@@ -127,7 +133,13 @@ class Scheduler:
             _log.warning("lost the leadership; standing by", extra={"event": "lost_leadership"})
         return left
 
+    def _moves(self) -> bool:
+        """False if the loop hangs, as in a storage that never answers."""
+        moved_at = self._moved_at
+        return moved_at is None or time.monotonic() - moved_at < STUCK
+
     def _guarded_step(self, leadership: Leadership) -> None:
+        self._moved_at = time.monotonic()
         try:
             wait = self._step()
         except Exception as error:
@@ -136,6 +148,7 @@ class Scheduler:
             wait = CRASH_PAUSE
         until = time.monotonic() + wait
         while (left := until - time.monotonic()) > 0 and not (self._stopping.is_set() or leadership.is_over):
+            self._moved_at = time.monotonic()
             self._stopping.wait(min(left, 0.5))
 
     def _step(self) -> float:
@@ -207,7 +220,13 @@ class Scheduler:
                 self._changed.notify_all()
 
     def _note_if_gone(self, error: Exception) -> None:
-        if self._workshop.engine_is_gone():
+        try:
+            gone = self._workshop.engine_is_gone()
+        except Exception as unanswered:
+            # Asked again after the next error; a worker must not end over it, with its table in hand.
+            self._say_crashed(unanswered)
+            return
+        if gone:
             self._broken = EngineUnavailable(name="the scheduler's tables", why=str(error))
 
     def _take(self, dispatcher: Dispatcher) -> Task | None:

@@ -5,14 +5,16 @@ The scheduler knows nothing else of the world, so a simulated one can take its p
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Collection
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Protocol
 
 from penstock.catalog.model import Action, SourceType
 from penstock.engine.session import is_alive
-from penstock.errors import PenstockError, SourceMissing
-from penstock.refresh.together import Outcome, begin, carry_out, record_skip
+from penstock.errors import PenstockError, StreamTableNotFound, TableBusy
+from penstock.refresh.together import Outcome, begin, carry_out
 from penstock.refresh.tour import Arrival, Skip, Tour
 from penstock.refresh.warehouse import Warehouse
 from penstock.schedule.due import SCHEDULED, Picture
@@ -49,6 +51,9 @@ class WarehouseWorkshop:
         self._paths: dict[str, str] = {}
         self._seen: dict[str, dict[str, int]] = {}
         """Quiet table → the versions of all base tables behind it that nothing new was found in."""
+        self._noting = threading.Lock()
+        self._held: set[str] = set()
+        """Tables that another process was found to be at: said once, not at every try."""
 
     def picture(self) -> Picture | None:
         warehouse = self._warehouse
@@ -61,7 +66,8 @@ class WarehouseWorkshop:
                 for each in warehouse.catalog.all_dependencies()
                 if each.source_type is SourceType.TABLE and each.source_path
             }
-            self._seen = {key: seen for key, seen in self._seen.items() if key in picture.tables}
+            with self._noting:
+                self._seen = {key: seen for key, seen in self._seen.items() if key in picture.tables}
         self._picture = picture
         return picture
 
@@ -87,23 +93,36 @@ class WarehouseWorkshop:
         except PenstockError as error:
             return Outcome(Arrival(blocked=True), error)
         outcome = carry_out(self._warehouse, tour, key, patience=timedelta(0), fused=True)
+        self._note_held(tour, key, outcome.error)
         if outcome.arrival.result is not None and outcome.arrival.result.action is Action.NO_DATA:
             self._note_quiet(tour, key)
         return outcome
 
     def skip(self, key: str, skip: Skip, stamp: datetime) -> None:
-        record_skip(self._warehouse.catalog, self._warehouse.catalog.get_by_table_id(key), skip, stamp)
+        # One that was dropped since has no history to note it in, and must not keep the others from setting out.
+        with suppress(StreamTableNotFound):
+            self._warehouse.recorder.skipped(self._warehouse.catalog.get_by_table_id(key), skip, stamp)
 
     def engine_is_gone(self) -> bool:
         return not is_alive(self._warehouse.spark)
 
+    def _note_held(self, tour: Tour, key: str, error: PenstockError | None) -> None:
+        if not isinstance(error, TableBusy):
+            self._held.discard(key)
+        elif key not in self._held:
+            self._held.add(key)
+            self.skip(key, Skip(error.condition, error.text), tour.stamp)
+
     def _note_quiet(self, tour: Tour, key: str) -> None:
         behind = tour.scene.graph.upstream(key)
-        self._seen[key] = {base: version for base, version in tour.scene.versions.items() if base in behind}
+        seen = {base: version for base, version in tour.scene.versions.items() if base in behind}
+        # Workers do this while the loop forgets tables that are gone.
+        with self._noting:
+            self._seen[key] = seen
 
     def _version(self, base: str) -> int | None:
         path = self._paths.get(base)
         try:
             return None if path is None else self._warehouse.logs.at(path).latest_version()
-        except (SourceMissing, OSError):
+        except (PenstockError, OSError):
             return None

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import errno
+import shutil
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -186,9 +188,34 @@ def test_errors_of_one_table_in_a_tick_are_kept_and_do_not_stop_the_others(ps: S
     ps.create_stream_table("st", "SELECT id, 1 / v AS x FROM src", "1 minute")
     held = rows(ps)
     ps.sql("INSERT INTO src VALUES (2, 0)")
-    from datetime import UTC, datetime, timedelta
-
     done = ps.tick(datetime.now(UTC) + timedelta(minutes=5))
     assert [each.name for each in done if each.action == "INCREMENTAL"] == ["shop.fine"]
     assert (state(ps)[0], rows(ps)) == ("ERROR", held)
     assert "DIVIDE_BY_ZERO" in str(ps.history("st", 1)[0].error_message)
+
+
+@pytest.mark.parametrize("replaced", [False, True], ids=["gone", "replaced"])
+def test_storage_that_others_took_away_stops_its_table_with_an_alert_and_drop_cleans_up(
+    ps: StreamTables, replaced: bool
+) -> None:
+    ps.sql("CREATE TABLE src (id INT); INSERT INTO src VALUES (1)")
+    ps.create_stream_table("fine", "SELECT id FROM src", "1 minute")
+    ps.create_stream_table("st", "SELECT id FROM src", "1 minute")
+    ps.create_stream_table("reader", "SELECT count(*) AS n FROM st", "1 minute")
+    storage = Path(str(ps.info("st")[0]["path"]))
+    shutil.rmtree(storage)
+    if replaced:
+        ps.spark.sql(f"CREATE TABLE delta.`{storage}` (id INT) USING delta")
+    ps.sql("INSERT INTO src VALUES (2)")
+    now = datetime.now(UTC)
+    for number in range(3):
+        ps.tick(now + timedelta(minutes=5 * (number + 1)))
+    assert_exact(ps, "fine")
+    assert state(ps)[0] == "SUSPENDED"
+    assert state(ps, "reader") == ("ACTIVE", 0)
+    told = [(each.event.value, each.facts.get("condition")) for each in reversed(ps.alerts("st"))]
+    assert told == [("refresh_failed", "STORAGE_MISSING")] * 3 + [("auto_suspended", None)]
+    assert ps.diagnose("st").findings[0].code == "STORAGE_MISSING"
+    # Nothing is cleaned up by itself: a disk that is not mounted looks the same.
+    assert ps.drop_stream_table("st", cascade=True) == ["shop.reader", "shop.st"]
+    assert [row.name for row in ps.status()] == ["shop.fine"]

@@ -54,7 +54,8 @@ def test_leases_go_by_the_clock_of_the_catalog(shared: StreamTables, address: st
     shared.sql("CREATE STREAM TABLE copied AS SELECT id FROM orders")
     shared.sql("INSERT INTO orders VALUES (1)")
     # A machine whose clock is a day behind would hold leases that have ended before they begin.
-    shared._warehouse.refresher._now = lambda: datetime.now(UTC) - timedelta(days=1)
+    warehouse = shared._warehouse
+    warehouse.refresher._now = warehouse.recorder._now = lambda: datetime.now(UTC) - timedelta(days=1)
     seen: list[datetime] = []
     with open_catalog(address) as catalog:
         (meta,) = catalog.get_all()

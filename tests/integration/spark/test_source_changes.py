@@ -227,6 +227,9 @@ def test_a_change_that_needs_a_rebuild(ps: StreamTables, kind: str, changes: lis
         ps.sql(change)
     check(ps, "REINITIALIZE", "SOURCE_CHANGED")
     assert says in str(ps.history("bag")[1].reason)
+    told = ps.alerts("bag", max_rows=1)[0]
+    assert (told.event.value, told.facts["reason"]) == ("reinitialize_needed", "SOURCE_CHANGED")
+    assert (told.facts["source"], says in str(told.facts["change"])) == ("shop.src", True)
     ps.refresh("reader")
     assert_exact(ps, "reader")
     ps.sql("DELETE FROM src WHERE id = 1")

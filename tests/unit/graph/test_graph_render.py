@@ -23,6 +23,19 @@ def test_a_tree_with_a_diamond(draw: Callable[..., StreamGraph]) -> None:
     )
 
 
+def test_a_circle_is_drawn_though_it_hangs_on_nothing(draw: Callable[..., StreamGraph]) -> None:
+    assert render_tree(draw("A -> d; a -> b -> a; b -> c")) == "\n".join(
+        [
+            "A",
+            "└── d [DOWNSTREAM, ACTIVE]",
+            "a [DOWNSTREAM, ACTIVE]",
+            "└── b [DOWNSTREAM, ACTIVE]",
+            "    ├── a [DOWNSTREAM, ACTIVE] ↑",
+            "    └── c [DOWNSTREAM, ACTIVE]",
+        ]
+    )
+
+
 def test_views_are_marked_and_an_empty_graph_is_empty() -> None:
     assert render_tree(StreamGraph.of([Node("v", "default.v", NodeKind.VIEW)], [])) == "default.v (view)"
     assert render_tree(StreamGraph.of([], [])) == ""

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from penstock.errors import CycleInGraph
 from penstock.graph import Node, NodeKind, StreamGraph, order_refreshes, topological_order
+from penstock.graph.order import without_circles
 
 
 @st.composite
@@ -52,3 +53,12 @@ def test_only_due_stream_tables_are_ordered(draw: Callable[..., StreamGraph]) ->
 def test_a_cycle_has_no_order(draw: Callable[..., StreamGraph]) -> None:
     with pytest.raises(CycleInGraph, match="a → b → a"):
         topological_order(draw("A -> a -> b -> a"))
+
+
+def test_without_its_circles_a_graph_has_an_order_and_every_node(draw: Callable[..., StreamGraph]) -> None:
+    graph = draw("A -> a -> b -> a; b -> c; A -> d; e -> e")
+    cut = without_circles(graph)
+    assert [node.name for node in topological_order(cut)] == ["A", "a", "b", "c", "d", "e"]
+    assert (cut.sources["b"], cut.sources["c"], cut.sources["e"]) == (frozenset(), {"b"}, frozenset())
+    whole = draw("A -> a -> b")
+    assert without_circles(whole) is whole

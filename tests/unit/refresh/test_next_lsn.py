@@ -12,9 +12,9 @@ import pytest
 from penstock.catalog.model import Action, JournalEntry
 from penstock.engine.definition import Definition
 from penstock.names import Frontier
+from penstock.refresh.attempt import Attempt
 from penstock.refresh.decide import Decision
 from penstock.refresh.next_lsn import next_lsn, was_filled
-from penstock.refresh.run import Attempt
 from penstock.refresh.survey import Situation
 from penstock.testing.changelog_oracle import assert_changelog
 from penstock.testing.published import EPOCH, Published, PublishedTable

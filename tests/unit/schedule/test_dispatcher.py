@@ -289,6 +289,33 @@ def test_while_paused_what_is_left_of_a_tour_waits() -> None:
     assert keys(stage.start_all()) == ["b"]
 
 
+def test_after_a_long_pause_what_is_left_sets_out_anew_to_the_newest_versions() -> None:
+    stage = Stage({"a": "x", "b": "a", "c": "x"}, workers=1)
+    old = stage.begin()
+    (task,) = stage.start_all()
+    stage.dispatcher.paused = True
+    stage.end(task)
+    later = NOW + timedelta(days=7)
+    assert stage.start_all() == []
+    stage.dispatcher.paused = False
+    new = stage.begin(later)
+    assert sorted(old.left()) == ["b", "c"]
+    assert new.wanted == {"a", "b", "c"}
+    assert [each.tour for each in stage.start_all()] == [new]
+
+
+def test_a_refresh_that_runs_through_a_pause_keeps_its_tour() -> None:
+    stage = Stage({"a": "x", "b": "a"})
+    stage.begin()
+    (task,) = stage.start_all()
+    stage.dispatcher.paused = True
+    stage.dispatcher.paused = False
+    later = NOW + timedelta(days=7)
+    assert stage.plan(later) == set()
+    stage.end(task, later)
+    assert keys(stage.start_all()) == ["b"]
+
+
 def test_after_stop_nothing_is_started() -> None:
     stage = Stage({"a": "t", "b": "a"})
     stage.begin()

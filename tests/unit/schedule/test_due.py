@@ -10,9 +10,9 @@ from penstock.names import TableName
 from penstock.schedule.due import Picture
 
 
-def test_tables_in_a_circle_are_left_out_and_the_others_are_seen(tmp_path: Path) -> None:
+def test_tables_in_a_circle_and_their_readers_are_left_out_and_the_others_are_seen(tmp_path: Path) -> None:
     with SqliteCatalog(tmp_path / "catalog.db") as catalog:
-        for name, source in {"a": "b", "b": "a", "c": "t"}.items():
+        for name, source in {"a": "b", "b": "a", "c": "t", "over": "b", "over_over": "over"}.items():
             meta = StreamTableMeta(name=TableName.parse(name), table_id=name, path="", query="", definition_hash="")
             reads = Dependency(source_id=source, source_name=source, source_type=SourceType.TABLE)
             catalog.insert(meta, [reads], now=catalog.now())

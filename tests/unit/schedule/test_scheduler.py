@@ -222,6 +222,33 @@ def test_two_schedulers_one_leads_and_the_other_takes_over(bench: Bench, start: 
     second.stop()
 
 
+def test_a_leader_whose_loop_hangs_gives_way_and_is_a_good_one_again(
+    bench: Bench, start: Callable[..., Running], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its lease would be renewed for ever: the thread that does so does not hang."""
+    monkeypatch.setattr(scheduler_module, "STUCK", 0.5)
+    hangs, go_on = threading.Event(), threading.Event()
+
+    def before_begin() -> None:
+        hangs.set()
+        go_on.wait(30)
+
+    bench.before_begin = before_begin
+    first = start()
+    assert hangs.wait(10)
+    held, other = Settings(scheduler_interval_ms=20), Bench()
+    with SqliteCatalog(tmp_path / "catalog.db") as catalog:
+        second = Running(Scheduler(other, catalog, lambda: held, SteadyClock(SystemClock())))
+        until(lambda: second.leads)
+        until(lambda: set(other.done) == set(READS))
+        go_on.set()
+        until(lambda: not first.leads and first.rival is not None)
+        second.stop()
+    until(lambda: first.leads)
+    until(lambda: set(bench.done) == set(READS))
+    first.stop()
+
+
 def test_without_an_engine_the_scheduler_ends_and_says_why(bench: Bench, start: Callable[..., Running]) -> None:
     bench.gone = True
     bench.work = lambda key: EngineUnavailable(name=key, why="its process is gone")
@@ -295,6 +322,24 @@ def test_a_panic_costs_neither_the_worker_nor_the_table(bench: Bench, start: Cal
         return None
 
     bench.work = work
+    running = start(backoff_seconds=1, max_concurrent_refreshes=1)
+    until(lambda: set(bench.done) == set(READS))
+    assert running.stop() == []
+
+
+def test_an_engine_that_cannot_even_be_asked_costs_neither_the_worker_nor_the_table(
+    bench: Bench, start: Callable[..., Running], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = [1]
+
+    def work(key: str) -> PenstockError | None:
+        if key == "a" and left[0]:
+            left[0] -= 1
+            return EngineUnavailable(name=key, why="lost an executor")
+        return None
+
+    bench.work = work
+    monkeypatch.setattr(bench, "engine_is_gone", lambda: 1 / 0)
     running = start(backoff_seconds=1, max_concurrent_refreshes=1)
     until(lambda: set(bench.done) == set(READS))
     assert running.stop() == []

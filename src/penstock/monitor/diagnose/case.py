@@ -30,6 +30,8 @@ class Case:
     now: datetime
     allowed: timedelta
     """The lag that it promises, its own or that of its consumers."""
+    warnings: tuple[str, ...] = ()
+    """What that costs without anybody having asked for it."""
     enabled: bool = True
     max_errors: int = 3
     paused: bool = False
@@ -42,6 +44,8 @@ class Case:
     sources: tuple[PendingSource, ...] = ()
     rebuild: tuple[str, str] | None = None
     """Reason code and text, if the next refresh has to rebuild it."""
+    circle: str | None = None
+    """The way on which it reads itself, if it does."""
     storage_lost: str | None = None
     foreign: tuple[str, ...] = ()
     """What others did to its storage without moving rows."""

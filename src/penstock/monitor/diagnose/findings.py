@@ -49,6 +49,13 @@ def found(case: Case) -> Iterator[Finding]:
             yield finding
 
 
+def in_circle(case: Case) -> Finding | None:
+    if case.circle is None:
+        return None
+    fix = "Give one of them another query (ALTER STREAM TABLE … AS …), or drop it with CASCADE."
+    return Finding("CIRCLE", f"it reads itself: {case.circle}", fix, True)
+
+
 def storage_lost(case: Case) -> Finding | None:
     if case.storage_lost is None:
         return None
@@ -174,6 +181,13 @@ def rebuild_needed(case: Case) -> Finding | None:
     return Finding("REBUILD", text, "Nothing has to be done; its rows are right as of its frontier until then.")
 
 
+def costly_lag(case: Case) -> Finding | None:
+    if not case.warnings:
+        return None
+    fix = f"If that is oftener than anybody needs it: ALTER STREAM TABLE {case.name} SET TARGET LAG '…'"
+    return Finding("LAG", "; ".join(case.warnings), fix)
+
+
 def pending_changes(case: Case) -> Finding | None:
     waiting = case.pending
     if not waiting:
@@ -227,6 +241,7 @@ def trusted(case: Case) -> Finding | None:
 
 
 FINDINGS: Final[tuple[Callable[[Case], Finding | None], ...]] = (
+    in_circle,
     storage_lost,
     suspended,
     in_error,
@@ -242,13 +257,14 @@ FINDINGS: Final[tuple[Callable[[Case], Finding | None], ...]] = (
     too_slow,
     retention_ends,
     always_full,
+    costly_lag,
     pending_changes,
     laid_out_by_others,
     opaque_functions,
     trusted,
 )
 
-STOPS: Final = (storage_lost, suspended, in_error, source_missing)
+STOPS: Final = (in_circle, storage_lost, suspended, in_error, source_missing)
 """What keeps the consumers of a stream table waiting."""
 
 

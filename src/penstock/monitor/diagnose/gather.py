@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from penstock.catalog.model import SCHEDULER, Dependency, Lease, RefreshMode, SourceType, StreamTableMeta
@@ -11,8 +12,10 @@ from penstock.engine.definition import Definition
 from penstock.engine.interval import ChangeSet, classify
 from penstock.engine.storage import Standing, standing
 from penstock.errors import FrontierLost, PenstockError
+from penstock.graph.cycles import way_back
 from penstock.graph.dag import StreamGraph
-from penstock.graph.lag import resolve_lags
+from penstock.graph.lag import EffectiveLag, resolve_lags
+from penstock.graph.order import without_circles
 from penstock.monitor.diagnose.case import Case, PendingSource
 from penstock.names import Frontier
 from penstock.refresh.retention import holdings
@@ -27,18 +30,24 @@ def gather(warehouse: Warehouse, meta: StreamTableMeta, minimum: timedelta) -> C
     """The case of a stream table, its upstreams included."""
     catalog = warehouse.catalog
     tables = catalog.get_all()
-    lags = resolve_lags(StreamGraph.build(tables, catalog.all_dependencies()), minimum)
-    allowed = {each.table_id: lags[each.table_id].lag for each in tables}
-    by_storage = {each.table_id: each for each in tables}
-    return _case(warehouse, meta, by_storage, allowed)
+    graph = StreamGraph.build(tables, catalog.all_dependencies())
+    ordered = without_circles(graph)
+    lags = resolve_lags(ordered, minimum)
+    return _case(warehouse, meta, _Around({each.table_id: each for each in tables}, lags, graph, ordered))
 
 
-def _case(
-    warehouse: Warehouse,
-    meta: StreamTableMeta,
-    tables: Mapping[str, StreamTableMeta],
-    allowed: Mapping[str, timedelta],
-) -> Case:
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """All stream tables, and who reads whom."""
+
+    tables: Mapping[str, StreamTableMeta]
+    lags: Mapping[str, EffectiveLag]
+    graph: StreamGraph
+    ordered: StreamGraph
+    """Without circles, so that it can be walked."""
+
+
+def _case(warehouse: Warehouse, meta: StreamTableMeta, around: _Around) -> Case:
     catalog, now = warehouse.catalog, warehouse.now()
     dependencies = catalog.dependencies_of(meta.id)
     found, lost = _standing(warehouse, meta)
@@ -46,7 +55,8 @@ def _case(
     return Case(
         meta=meta,
         now=now,
-        allowed=allowed[meta.table_id],
+        allowed=around.lags[meta.table_id].lag,
+        warnings=around.lags[meta.table_id].warnings,
         enabled=warehouse.settings.enabled,
         max_errors=warehouse.settings.max_consecutive_errors,
         paused=catalog.paused(),
@@ -57,15 +67,16 @@ def _case(
             _source(warehouse, each, frontier) for each in dependencies if each.source_type is not SourceType.VIEW
         ),
         rebuild=_rebuild(warehouse, meta, found) if found is not None else None,
+        circle=None if around.graph is around.ordered else way_back(around.graph, meta.table_id),
         storage_lost=lost,
         foreign=tuple(f"{each.operation} at version {each.version}" for each in found.foreign) if found else (),
         refusal=_refusal(warehouse, meta),
         opaque=_opaque(found),
         holdings=tuple(holdings(catalog, warehouse.logs, [meta])),
         upstreams=tuple(
-            _case(warehouse, tables[each.source_id], tables, allowed)
+            _case(warehouse, around.tables[each.source_id], around)
             for each in dependencies
-            if each.source_type is SourceType.STREAM_TABLE and each.source_id in tables
+            if each.source_id in around.tables and each.source_id in around.ordered.sources[meta.table_id]
         ),
     )
 

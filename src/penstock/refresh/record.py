@@ -1,0 +1,363 @@
+"""What is written down of a refresh: catalog, history, log lines and alerts, and the result for whoever asked.
+
+    started    RUNNING in history, before any work
+    quiet      NO_DATA for many tables in one catalog transaction
+    completed  the frontier under the lease's token, then history
+    failed     the error with the table, counted; the table is stopped where trying again cannot help
+    skipped    a refresh that did not take place
+
+Nothing here decides or computes. All of it can be lost: the newest commit of a stream table tells where it stands.
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from penstock.catalog.model import (
+    Action,
+    Advance,
+    Alert,
+    AlertEvent,
+    RefreshMode,
+    RefreshRecord,
+    RefreshStatus,
+    Status,
+    StreamTableMeta,
+)
+from penstock.catalog.owner import current_owner
+from penstock.catalog.writer import CatalogWriter
+from penstock.compile.plan import Plan
+from penstock.engine.commit_record import CommitRecord
+from penstock.engine.definition import Definition
+from penstock.engine.storage import Pin
+from penstock.engine.workspace import Logs
+from penstock.errors import CommitConflict, FuseBlown, LeaseLost, PenstockError, Retry
+from penstock.names import Frontier
+from penstock.refresh.attempt import Attempt, Quiet
+from penstock.refresh.compute import Computed
+from penstock.refresh.decide import Decision
+from penstock.refresh.define import dependencies_of
+from penstock.refresh.lease import HeldLease
+from penstock.refresh.result import RefreshResult
+from penstock.refresh.survey import Pins, Situation
+from penstock.refresh.tour import Skip
+
+_log = logging.getLogger("penstock.refresh")
+
+
+@dataclass(frozen=True)
+class Completion:
+    """What a refresh that came to its end found and did."""
+
+    decision: Decision
+    situation: Situation
+    pin: Pin
+    plan: Plan
+    computed: Computed | None
+    version: int | None
+    """The storage version that it committed; None if there was nothing to commit."""
+    record: CommitRecord | None
+    """The record of the newest commit of ours."""
+
+
+class Recorder:
+    """Writes down what became of refreshes."""
+
+    def __init__(
+        self,
+        catalog: CatalogWriter,
+        logs: Logs,
+        now: Callable[[], datetime],
+        tell: Callable[[Alert], None],
+        observe: Callable[[RefreshRecord], None],
+    ) -> None:
+        self._catalog = catalog
+        self._logs = logs
+        self._now = now
+        self._tell = tell
+        self._observe = observe
+
+    def started(self, attempt: Attempt, pins: Pins, held: HeldLease) -> None:
+        """A refresh begins; without its end, this is what a crash leaves."""
+        meta = attempt.meta
+        self._catalog.start_refresh(
+            running := RefreshRecord(
+                refresh_id=attempt.refresh_id,
+                stream_table_id=meta.id,
+                name=str(meta.name),
+                action=Action.INCREMENTAL if meta.is_populated else Action.FULL,
+                status=RefreshStatus.RUNNING,
+                started_at=self._now(),
+                data_timestamp=pins.data_timestamp,
+                owner=current_owner(),
+                lease_token=held.lease.token,
+            )
+        )
+        self._observe(running)
+
+    def rebuilding(self, meta: StreamTableMeta, decision: Decision, cause: str | None) -> None:
+        """The stored rows cannot be built upon, because of a source, view or function if there is a `cause`.
+
+        Said before the work, which may take long.
+        """
+        names = {each.source_id: each.source_name for each in self._catalog.dependencies_of(meta.id)}
+        source = None if cause is None else names.get(cause, cause)
+        facts = {"reason": decision.reason_code, "change": decision.reason, "source": source}
+        self._tell(Alert(AlertEvent.REINITIALIZE_NEEDED, str(meta.name), self._now(), facts))
+
+    def redefined(self, meta: StreamTableMeta, definition: Definition, plan: Plan) -> None:
+        """Another definition is in force in the storage."""
+        self._catalog.update_definition(
+            meta.id,
+            now=self._now(),
+            query=definition.query,
+            database=definition.database,
+            settings=definition.settings,
+            key=definition.key,
+            definition_hash=definition.hash,
+            target_lag=definition.target_lag,
+            refresh_mode=RefreshMode(definition.refresh_mode),
+            dependencies=dependencies_of(plan.bound),
+        )
+
+    def quiet(self, found: Sequence[Quiet]) -> dict[int, RefreshResult]:
+        """NO_DATA for all of these in one catalog transaction; results by id, for those that nobody has moved since."""
+        if not found:
+            return {}
+        advances = [Advance(each.attempt.meta.id, each.before, each.situation.after) for each in found]
+        records = [self._completed(each.attempt, Action.NO_DATA, each.situation) for each in found]
+        # Whether somebody is at one of them is a question of leases, and those go by the clock of the catalog.
+        moved = self._catalog.advance_no_data(advances, now=self._catalog.now(), records=records)
+        for record in records:
+            if record.stream_table_id in moved:
+                self._observe(record)
+        return {
+            each.attempt.meta.id: _result(
+                each.attempt, Decision(Action.NO_DATA), each.situation.after, each.version, None
+            )
+            for each in found
+            if each.attempt.meta.id in moved
+        }
+
+    def completed(self, attempt: Attempt, held: HeldLease, done: Completion) -> RefreshResult:
+        """A refresh came to its end; LeaseLost if somebody else holds the table by now."""
+        decision, pin, computed = done.decision, done.pin, done.computed
+        mode = _effective_mode(attempt.meta, done.plan)
+        with attempt.timed("record"):
+            self._advance(attempt.meta, held, done, mode)
+        if attempt.meta.effective_mode not in {None, mode}:
+            facts = {"was": attempt.meta.effective_mode, "is": mode.value, "reason": _reason(decision)}
+            self._tell(Alert(AlertEvent.MODE_CHANGED, str(attempt.meta.name), self._now(), facts))
+        # Commits since our record that moved no data may have laid the files out better.
+        seen = done.version if done.version is not None else pin.version
+        result = _result(attempt, decision, done.situation.after, seen, computed)
+        level = logging.WARNING if decision.action is Action.REINITIALIZE else logging.INFO
+        _log.log(
+            level,
+            "%s %s +%d -%d in %.3f s%s",
+            result.name,
+            result.action.value,
+            result.rows_inserted,
+            result.rows_deleted,
+            result.seconds,
+            f" ({_reason(decision)})" if decision.reason_code else "",
+            extra={"stream_table": result.name, "refresh_id": attempt.refresh_id, "event": "refreshed"},
+        )
+        self._catalog.finish_refresh(
+            finished := replace(
+                self._completed(attempt, decision.action, done.situation),
+                reason=_reason(decision),
+                commit_version=done.version,
+                rows_inserted=result.rows_inserted,
+                rows_deleted=result.rows_deleted,
+                delta_rows=result.delta_rows,
+                rows_read=result.rows_read,
+                rows_at_rest=result.rows_at_rest,
+                rows_written=computed.rows_written if computed else 0,
+                delta_bytes=computed.bytes.delta if computed else 0,
+                bytes_read=computed.bytes.read if computed else 0,
+                bytes_at_rest=computed.bytes.at_rest if computed else None,
+                bytes_written=self._bytes_written(attempt.meta, done.version),
+                operators=done.plan.operators,
+                applier=result.applier,
+                timings=dict(attempt.timings),
+                lease_token=held.lease.token,
+            )
+        )
+        self._observe(finished)
+        return result
+
+    def failed(self, attempt: Attempt, pins: Pins, held: HeldLease, error: PenstockError, most_errors: int) -> None:
+        """A refresh failed; `most_errors` in a row stop the table.
+
+        A definition that does not come into force does not count: the stored one is as good as it was. Nor does an
+        error of a worker that has lost the table: somebody else carries on, and knows better how it is.
+        """
+        if attempt.wanted is None:
+            try:
+                self._count(attempt, held, error, most_errors)
+            except LeaseLost as lost:
+                told = {"stream_table": str(attempt.meta.name), "refresh_id": attempt.refresh_id, "event": "lease"}
+                _log.warning(
+                    "%s failed here, which is not held against it: %s", attempt.meta.name, lost.text, extra=told
+                )
+        now = self._now()
+        meta = attempt.meta
+        self._catalog.finish_refresh(
+            failed := RefreshRecord(
+                refresh_id=attempt.refresh_id,
+                stream_table_id=meta.id,
+                name=str(meta.name),
+                action=Action.INCREMENTAL if meta.is_populated else Action.FULL,
+                status=RefreshStatus.FAILED,
+                started_at=now - timedelta(seconds=attempt.seconds),
+                ended_at=now,
+                data_timestamp=pins.data_timestamp,
+                timings=dict(attempt.timings),
+                reason="the stored definition stays in force" if attempt.wanted is not None else None,
+                error_message=str(error),
+                owner=current_owner(),
+            )
+        )
+        self._observe(failed)
+
+    def skipped(self, meta: StreamTableMeta, skip: Skip, stamp: datetime) -> RefreshResult:
+        """A refresh that did not take place, in history and as a result."""
+        told = {"stream_table": str(meta.name), "event": "skipped"}
+        _log.info("%s skipped: %s: %s", meta.name, skip.code, skip.why, extra=told)
+        self._catalog.record_refresh(
+            skipped := RefreshRecord(
+                refresh_id=uuid.uuid4().hex,
+                stream_table_id=meta.id,
+                name=str(meta.name),
+                action=Action.SKIP,
+                status=RefreshStatus.SKIPPED,
+                started_at=stamp,
+                ended_at=stamp,
+                data_timestamp=meta.data_timestamp or stamp,
+                reason=f"{skip.code}: {skip.why}",
+                owner=current_owner(),
+            )
+        )
+        self._observe(skipped)
+        return RefreshResult(
+            name=str(meta.name),
+            action=Action.SKIP,
+            reason_code=skip.code,
+            reason=skip.why,
+            rows_inserted=0,
+            rows_deleted=0,
+            frontier=meta.frontier,
+            data_timestamp=meta.data_timestamp,
+            version=meta.frontier_version,
+            seconds=0.0,
+        )
+
+    def _advance(self, meta: StreamTableMeta, held: HeldLease, done: Completion, mode: RefreshMode) -> None:
+        """The new frontier, with the table version that shows it."""
+        pin, after = done.pin, done.situation.after
+        shown = done.version if done.version is not None else pin.record_version
+        # A rebuild that its worker did not live to tell of: the frontier need not have gone forward.
+        unheard = pin.record is not None and meta.frontier_version != pin.record_version
+        rebuilt = unheard and meta.frontier is not None and not meta.frontier <= after
+        self._catalog.update_after_refresh(
+            held.lease,
+            action=Action.REINITIALIZE if rebuilt else done.decision.action,
+            before=meta.frontier,
+            after=after,
+            table_version=shown if shown is not None else pin.version,
+            now=self._now(),
+            last_lsn=None if done.record is None else done.record.last_lsn,
+            effective_mode=mode,
+            reason_code=done.decision.reason_code,
+            reason=done.decision.reason,
+        )
+
+    def _bytes_written(self, meta: StreamTableMeta, version: int | None) -> int:
+        """What a commit of ours added; the next refresh needs it read anyway."""
+        return 0 if version is None else sum(each.file.size for each in self._logs.at(meta.path).commit(version).adds)
+
+    def _completed(self, attempt: Attempt, action: Action, situation: Situation) -> RefreshRecord:
+        now = self._now()
+        return RefreshRecord(
+            refresh_id=attempt.refresh_id,
+            stream_table_id=attempt.meta.id,
+            name=str(attempt.meta.name),
+            action=action,
+            status=RefreshStatus.COMPLETED,
+            started_at=now - timedelta(seconds=attempt.seconds),
+            ended_at=now,
+            data_timestamp=situation.after.data_timestamp,
+            from_frontier=situation.before,
+            to_frontier=situation.after,
+            timings=dict(attempt.timings),
+            owner=current_owner(),
+        )
+
+    def _count(self, attempt: Attempt, held: HeldLease, error: PenstockError, most_errors: int) -> None:
+        """Keep the error with the table, tell of it, and stop the scheduler from trying again where that is right.
+
+        LeaseLost, and nothing has happened, if somebody else holds the table by now.
+        """
+        now = self._now()
+        meta = attempt.meta
+        countable = not isinstance(error, CommitConflict) and error.retry is not Retry.BACKOFF
+        count = self._catalog.record_failure(meta.id, str(error), now=now, countable=countable, lease=held.lease)
+        _log.warning(
+            "%s failed: %s",
+            meta.name,
+            error.text,
+            extra={"stream_table": str(meta.name), "refresh_id": attempt.refresh_id, "event": "refresh_failed"},
+        )
+        facts = {"condition": error.condition, "error": error.text, "retry": error.retry.value, "errors": count}
+        self._tell(Alert(AlertEvent.REFRESH_FAILED, str(meta.name), now, facts))
+        stopped = _stopped_by(error, count >= most_errors)
+        if stopped is not None:
+            self._catalog.update_status(meta.id, stopped, now=now, lease=held.lease)
+            if meta.status is not stopped:
+                facts = {"status": stopped.value, "errors": count, "last_error": error.text}
+                self._tell(Alert(AlertEvent.AUTO_SUSPENDED, str(meta.name), now, facts))
+
+
+def _stopped_by(error: PenstockError, too_many: bool) -> Status | None:
+    """The status that keeps the scheduler from trying again; None if it may."""
+    if isinstance(error, FuseBlown) or error.retry is Retry.BUG or too_many:
+        return Status.SUSPENDED
+    return Status.ERROR if error.retry is Retry.NEVER else None
+
+
+def _effective_mode(meta: StreamTableMeta, plan: Plan) -> RefreshMode:
+    incremental = plan.incremental and meta.refresh_mode is not RefreshMode.FULL
+    return RefreshMode.INCREMENTAL if incremental else RefreshMode.FULL
+
+
+def _result(
+    attempt: Attempt, decision: Decision, frontier: Frontier, version: int | None, computed: Computed | None
+) -> RefreshResult:
+    return RefreshResult(
+        name=str(attempt.meta.name),
+        action=decision.action,
+        reason_code=decision.reason_code,
+        reason=decision.reason,
+        rows_inserted=computed.rows_inserted if computed else 0,
+        rows_deleted=computed.rows_deleted if computed else 0,
+        frontier=frontier,
+        data_timestamp=frontier.data_timestamp,
+        version=version,
+        seconds=attempt.seconds,
+        timings=dict(attempt.timings),
+        delta_rows=computed.delta_rows if computed else 0,
+        rows_read=computed.rows_read if computed else 0,
+        rows_at_rest=computed.rows_at_rest if computed else None,
+        applier=computed.applier if computed else None,
+    )
+
+
+def _reason(decision: Decision) -> str | None:
+    if decision.reason_code is None:
+        return None
+    return f"{decision.reason_code}: {decision.reason}" if decision.reason else decision.reason_code

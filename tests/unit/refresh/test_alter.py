@@ -1,0 +1,70 @@
+"""ALTER of a lag or a mode, while somebody else changes the definition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from penstock.catalog.model import UNSET, RefreshMode
+from penstock.engine.definition import Definition
+from penstock.engine.delta_log import DeltaLog
+from penstock.engine.storage import DEFINITION_KEY, Standing, Storage, standing
+from penstock.errors import CommitConflict
+from penstock.refresh import alter as altering
+from penstock.testing.published import Published, PublishedTable
+
+LAG = timedelta(minutes=7)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[Published]:
+    with Published.open(tmp_path) as opened:
+        yield opened
+
+
+def definition(table: PublishedTable) -> Definition:
+    return Definition.from_json(table.storage.pin().definition)
+
+
+def redefine(table: PublishedTable, query: str) -> None:
+    """What another process's ALTER … AS leaves."""
+    changed = replace(definition(table), query=query)
+    Storage.open(table.storage.path).set_configuration({DEFINITION_KEY: changed.to_json()})
+
+
+def disturb(monkeypatch: pytest.MonkeyPatch, table: PublishedTable, times: int) -> None:
+    """Another process changes the query just after the definition was read, that many times."""
+    left = iter(range(times))
+
+    def read(log: DeltaLog) -> Standing:
+        found = standing(log)
+        if (number := next(left, None)) is not None:
+            redefine(table, f"SELECT {number}")
+        return found
+
+    monkeypatch.setattr(altering, "standing", read)
+
+
+def test_a_query_that_changes_meanwhile_is_not_changed_back(world: Published, monkeypatch: pytest.MonkeyPatch) -> None:
+    table, warehouse = world.keyed("t", {"k": "long"}, key=("k",)), world.tables._warehouse
+    (meta,) = warehouse.catalog.get_all()
+    disturb(monkeypatch, table, times=2)
+    altering.alter(warehouse, meta, LAG, RefreshMode.FULL, UNSET)
+    held = definition(table)
+    assert (held.query, held.target_lag, held.refresh_mode) == ("SELECT 1", LAG, "FULL")
+    (meta,) = warehouse.catalog.get_all()
+    assert (meta.target_lag, meta.refresh_mode) == (LAG, RefreshMode.FULL)
+
+
+def test_who_is_never_let_in_is_told_and_has_changed_nothing(world: Published, monkeypatch: pytest.MonkeyPatch) -> None:
+    table, warehouse = world.keyed("t", {"k": "long"}, key=("k",)), world.tables._warehouse
+    (meta,) = warehouse.catalog.get_all()
+    disturb(monkeypatch, table, times=1000)
+    with pytest.raises(CommitConflict, match=r"default\.t"):
+        altering.alter(warehouse, meta, LAG, UNSET, UNSET)
+    assert definition(table).target_lag == timedelta(minutes=1)
+    assert warehouse.catalog.get_all() == [meta]

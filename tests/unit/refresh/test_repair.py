@@ -1,0 +1,44 @@
+"""Repairing a catalog while others work with it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from penstock.api import look
+from penstock.catalog import Action, RefreshRecord, RefreshStatus, StreamTableMeta
+from penstock.names import TableName
+from penstock.refresh import repair as repairing
+
+OTHER = "elsewhere:1:abc"
+
+
+def test_a_refresh_at_work_is_not_closed_by_a_machine_whose_clock_is_ahead(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Nothing is there to be put back, so Spark is not needed.
+    monkeypatch.setattr(repairing, "_plain_tables", lambda warehouse: [])
+    with look(tmp_path) as tables:
+        warehouse = tables._warehouse
+        catalog, now = warehouse.catalog, warehouse.catalog.now()
+        meta = StreamTableMeta(name=TableName.parse("a"), table_id="a", path="", query="", definition_hash="")
+        number = catalog.insert(meta, [], now=now)
+        lease = catalog.acquire_lease(number, OTHER, timedelta(minutes=1), now=now)
+        catalog.start_refresh(
+            RefreshRecord(
+                refresh_id="r",
+                stream_table_id=number,
+                name="default.a",
+                action=Action.FULL,
+                status=RefreshStatus.RUNNING,
+                started_at=now,
+                owner=OTHER,
+                lease_token=lease.token,
+            )
+        )
+        warehouse.now = lambda: now + timedelta(days=1)
+        assert repairing.repair(warehouse).lines == ("nothing to repair",)
+        catalog.release_lease(lease)
+        assert repairing.repair(warehouse).lines == ("refresh r: closed, its worker is gone",)

@@ -1,0 +1,133 @@
+"""The scheduler's workshop: what is wrong with one table is no other table's business."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from deltalake import write_deltalake
+
+from penstock.api import look
+from penstock.catalog import Dependency, SourceType, Status, StreamTableMeta
+from penstock.errors import TableBusy
+from penstock.names import TableName
+from penstock.refresh.tour import Skip
+from penstock.refresh.warehouse import Warehouse
+from penstock.schedule.workshop import WarehouseWorkshop
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> Iterator[Warehouse]:
+    with look(tmp_path / "w") as tables:
+        yield tables._warehouse
+
+
+def add(warehouse: Warehouse, name: str, source: Path) -> None:
+    """A stream table that reads one base table."""
+    meta = StreamTableMeta(
+        name=TableName.parse(name), table_id=name, path=str(source / "none"), query="", definition_hash=""
+    )
+    reads = Dependency(
+        source_id=f"{name}'s source", source_name=source.name, source_type=SourceType.TABLE, source_path=str(source)
+    )
+    warehouse.catalog.insert(meta, [reads], now=warehouse.catalog.now())
+
+
+def written(folder: Path) -> Path:
+    """A base table."""
+    write_deltalake(str(folder), pa.table({"id": [1]}), mode="append")
+    return folder
+
+
+def unreachable(folder: Path) -> Path:
+    """A base table whose storage answers with an error, to the superuser too."""
+    folder.mkdir()
+    (folder / "_delta_log").symlink_to(folder / "_delta_log")
+    return folder
+
+
+def test_a_source_that_cannot_be_reached_keeps_nobody_else_from_setting_out(
+    warehouse: Warehouse, tmp_path: Path
+) -> None:
+    add(warehouse, "good", written(tmp_path / "orders"))
+    add(warehouse, "bad", unreachable(tmp_path / "far"))
+    tour = WarehouseWorkshop(warehouse).begin(frozenset({"good", "bad"}), NOW, frozenset())
+    assert tour.scene.versions == {"good's source": 0}
+    assert tour.ready() == ["bad", "good"]
+
+
+def test_a_source_that_cannot_be_reached_wakes_nobody_and_keeps_nobody_asleep(
+    warehouse: Warehouse, tmp_path: Path
+) -> None:
+    orders, far = written(tmp_path / "orders"), written(tmp_path / "far")
+    add(warehouse, "good", orders)
+    add(warehouse, "bad", far)
+    workshop = WarehouseWorkshop(warehouse)
+    assert workshop.picture() is not None
+    tour = workshop.begin(frozenset({"good", "bad"}), NOW, frozenset())
+    for key in ("good", "bad"):
+        workshop._note_quiet(tour, key)
+    written(orders)
+    (far / "_delta_log").rename(far / "away")
+    (far / "_delta_log").symlink_to(far / "_delta_log")
+    assert workshop.woken({"good", "bad"}) == {"good"}
+
+
+def test_a_table_that_was_dropped_while_it_ran_is_skipped_in_silence(warehouse: Warehouse) -> None:
+    WarehouseWorkshop(warehouse).skip("gone", Skip("STILL_RUNNING", "the refresh before it has not ended"), NOW)
+    assert warehouse.catalog.recent_history() == []
+
+
+def test_a_table_that_another_process_holds_is_skipped_and_history_says_so_once(
+    warehouse: Warehouse, tmp_path: Path
+) -> None:
+    add(warehouse, "held", written(tmp_path / "orders"))
+    catalog, workshop = warehouse.catalog, WarehouseWorkshop(warehouse)
+    (meta,) = catalog.get_all()
+    catalog.acquire_lease(meta.id, "elsewhere:1:abc", timedelta(minutes=5), now=catalog.now())
+    for _ in range(3):
+        tour = workshop.begin(frozenset({"held"}), NOW, frozenset())
+        assert isinstance(workshop.carry_out(tour, "held").error, TableBusy)
+    (line,) = catalog.recent_history()
+    assert (line.action, line.status) == ("SKIP", "SKIPPED")
+    assert line.reason is not None
+    assert line.reason.startswith("TABLE_BUSY: default.held is being refreshed by elsewhere:1:abc")
+    assert catalog.counters(meta.id).skip_count == 1
+
+
+def test_workers_may_note_what_is_quiet_while_the_loop_looks(warehouse: Warehouse, tmp_path: Path) -> None:
+    add(warehouse, "a", written(tmp_path / "orders"))
+    catalog, workshop = warehouse.catalog, WarehouseWorkshop(warehouse)
+    tour = workshop.begin(frozenset({"a"}), NOW, frozenset())
+    graph, ended = tour.scene.graph, threading.Event()
+    many = {f"worker's {number}": graph.nodes["a"] for number in range(20_000)}
+    wide = replace(tour.scene, graph=replace(graph, sources={**graph.sources, **{key: frozenset() for key in many}}))
+    busy = replace(tour, scene=wide)
+
+    def work() -> None:
+        for key in itertools.cycle(many):
+            workshop._note_quiet(busy, key)
+            if ended.is_set():
+                return
+
+    worker, interval = threading.Thread(target=work), sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    worker.start()
+    try:
+        for _ in range(200):
+            # Whatever changes the graph makes the workshop forget tables that are gone.
+            catalog.update_status(1, Status.INITIALIZING, now=catalog.now())
+            assert workshop.picture() is not None
+    finally:
+        ended.set()
+        worker.join()
+        sys.setswitchinterval(interval)
