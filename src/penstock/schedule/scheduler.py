@@ -35,7 +35,7 @@ CRASH_PAUSE: Final = 5.0
 """Seconds until the loop goes on after an error of its own."""
 
 STUCK: Final = 300.0
-"""Seconds after which a loop that has not come round counts as hanging: far more than a look at all logs should take."""
+"""Seconds after which a loop that has not come round counts as hanging; a look at all logs should take far fewer."""
 
 _log = logging.getLogger("penstock.scheduler")
 
