@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from penstock.catalog.model import Status
+from penstock.catalog.model import Status, StreamTableMeta
 from penstock.catalog.reader import CatalogReader
 from penstock.graph.cycles import in_circles
 from penstock.graph.dag import StreamGraph
 from penstock.graph.lag import format_lag, resolve_lags
 from penstock.graph.order import without_circles
+from penstock.graph.wait import expected_waits
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +37,14 @@ class StatusRow:
     """Stream tables upstream of it (itself, in a circle) that wait for a person; until then it stays where it is."""
     warnings: tuple[str, ...] = ()
     """What its lag costs without its owner having asked for it."""
+    expected_wait: timedelta = timedelta(0)
+    """How long it waits for the stream tables that it reads, if their refreshes take what they took on average."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
         fields = asdict(self)
         fields["effective_lag"] = self.effective_lag.total_seconds()
+        fields["expected_wait"] = self.expected_wait.total_seconds()
         fields["current_lag"] = None if self.current_lag is None else self.current_lag.total_seconds()
         for name in ("blocked_by", "warnings"):
             fields[name] = list(fields[name])
@@ -54,6 +59,7 @@ def status(catalog: CatalogReader, now: datetime, minimum: timedelta) -> list[St
     graph = StreamGraph.build(tables, catalog.all_dependencies())
     ordered = without_circles(graph)
     lags = resolve_lags(ordered, minimum)
+    waits = expected_waits(ordered, _durations(catalog, tables))
     stopped = {meta.table_id: str(meta.name) for meta in tables if meta.status in {Status.SUSPENDED, Status.ERROR}}
     if ordered is not graph:
         stopped |= {node.key: node.name for node in in_circles(graph)}
@@ -79,6 +85,17 @@ def status(catalog: CatalogReader, now: datetime, minimum: timedelta) -> list[St
                 last_error=meta.last_error,
                 blocked_by=tuple(sorted(stopped[key] for key in graph.upstream(meta.table_id) & stopped.keys())),
                 warnings=held.warnings,
+                expected_wait=waits[meta.table_id],
             )
         )
     return rows
+
+
+def _durations(catalog: CatalogReader, tables: Iterable[StreamTableMeta]) -> dict[str, timedelta]:
+    """What a refresh of each stream table takes on average, by its table."""
+    by_id = {each.stream_table_id: each for each in catalog.all_counters() if each.refresh_count}
+    return {
+        meta.table_id: timedelta(milliseconds=held.total_refresh_duration_ms / held.refresh_count)
+        for meta in tables
+        if (held := by_id.get(meta.id)) is not None
+    }

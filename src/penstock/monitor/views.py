@@ -41,6 +41,7 @@ _STATUS: Final[Columns] = (
     ("last_error", "STRING"),
     ("blocked_by", "ARRAY<STRING>"),
     ("warnings", "ARRAY<STRING>"),
+    ("expected_wait_seconds", "DOUBLE"),
 )
 _STATS: Final[Columns] = tuple(
     (field.name, "STRING" if field.type == "str" else "BIGINT") for field in dataclasses.fields(StatsRow)
@@ -122,6 +123,7 @@ def _status(catalog: CatalogReader, now: datetime, minimum: timedelta) -> list[d
         {
             **dataclasses.asdict(row),
             "effective_lag_seconds": row.effective_lag.total_seconds(),
+            "expected_wait_seconds": row.expected_wait.total_seconds(),
             "current_lag_seconds": None if row.current_lag is None else row.current_lag.total_seconds(),
             "blocked_by": list(row.blocked_by),
             "warnings": list(row.warnings),
