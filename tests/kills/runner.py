@@ -36,6 +36,8 @@ SETTINGS = {
     "max_concurrent_refreshes": 3,
     "driver_memory": "1g",
     "shuffle_partitions": 1,
+    # So that some tables are changed by merges and others by deletion vectors.
+    "deletion_vector_bytes": 3000,
     "log_level": "warning",
 }
 WHOLE_EVERY = 10

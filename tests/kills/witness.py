@@ -22,6 +22,7 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
 from penstock.catalog.model import StreamTableMeta
@@ -248,7 +249,19 @@ def _as_rows(texts: Counter[str]) -> Bag:
 
 
 def _read(path: str, version: int) -> pa.Table:
-    return DeltaTable(path, version=version).to_pyarrow_table()
+    """The rows of a version as delta-rs reads them; it says which rows vectors hide, and leaves them in."""
+    table = DeltaTable(path, version=version)
+    if "deletionVectors" not in (table.protocol().reader_features or ()):
+        return table.to_pyarrow_table()
+    marks = pa.table(table.deletion_vectors())
+    kept = dict(zip(map(str, marks.column("filepath")), marks.column("selection_vector").to_pylist(), strict=True))
+    schema = pa.schema(table.schema().to_arrow())
+    parts = [schema.empty_table()]
+    for uri in table.file_uris():
+        rows = pq.ParquetFile(uri.removeprefix("file://")).read(schema.names).cast(schema)
+        mask = kept.get(uri if uri.startswith("file://") else f"file://{uri}", [])
+        parts.append(rows.filter(pa.array(mask + [True] * (rows.num_rows - len(mask)), pa.bool_())))
+    return pa.concat_tables(parts)
 
 
 def _stored(path: str, version: int) -> Bag:
@@ -265,7 +278,7 @@ def _shown(path: str, version: int) -> Bag:
     definition = Definition.from_json(table.metadata().configuration[DEFINITION_KEY])
     assert not definition.has_hidden_rows, f"{definition.name}: the witness does not know which rows are hidden"
     rows: Bag = Counter()
-    for row in table.to_pyarrow_table().to_pylist():
+    for row in _read(path, version).to_pylist():
         shown = tuple(row[stored] for _, stored, _ in definition.columns)
         rows[shown] += row[WEIGHT] if definition.weighted else 1
     return rows
