@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -42,7 +42,7 @@ from penstock.engine.scan import CHANGE_TYPE
 from penstock.engine.staged import StagedFile, StagedFiles, describe, sort_columns
 from penstock.engine.storage import CHECKPOINT_INTERVAL, DELETION_VECTORS, Layout, Pin, layout_key
 from penstock.engine.storage_schema import Fields, arrow_schema, conform, fields_of, prunable
-from penstock.errors import InternalError
+from penstock.errors import CommitConflict, InternalError
 
 _log = logging.getLogger("penstock.storage")
 
@@ -117,15 +117,23 @@ def apply(pin: Pin, root: str, marked: Marked, *, record: str, app: str, number:
     written: list[Path] = []
     try:
         actions = list(_file_actions(root, marked, written))
-        switch = () if _has_vectors(snapshot) else _switched_on(pin, snapshot)
-        head = _head(marked, record, app, number)
-        put_entry(root, pin.version + 1, [*head, *switch, *actions])
     except BaseException:
-        for path in written:
-            with suppress(OSError):
-                path.unlink()
+        _discard(written)
+        raise
+    switch = [] if _has_vectors(snapshot) else _switched_on(pin, snapshot)
+    try:
+        put_entry(root, pin.version + 1, [*_head(marked, record, app, number), *switch, *actions])
+    except CommitConflict:
+        # Only now it is certain that no entry names them; after any other error they are left to VACUUM.
+        _discard(written)
         raise
     _keep_up(pin.handle, pin.version + 1)
+
+
+def _discard(written: Iterable[Path]) -> None:
+    for path in written:
+        with suppress(OSError):
+            path.unlink()
 
 
 def carry(pin: Pin, root: str, snapshot: Snapshot, *, record: str, app: str, number: int) -> None:

@@ -23,9 +23,13 @@ def put_entry(root: str, version: int, actions: Iterable[Mapping[str, Any]]) -> 
     try:
         with open(draft, "x", encoding="utf-8") as file:
             file.writelines(json.dumps(action, separators=(",", ":")) + "\n" for action in actions)
-        os.link(draft, os.path.join(folder, f"{version:020d}.json"))
-    except FileExistsError as taken:
-        raise CommitConflict(name=root, why=f"somebody else has made version {version}") from taken
+        try:
+            os.link(draft, os.path.join(folder, f"{version:020d}.json"))
+        except FileExistsError as taken:
+            # A disk in the network may have made the link, lost its answer, and refused it when asked again.
+            if os.stat(draft).st_nlink < 2:
+                raise CommitConflict(name=root, why=f"somebody else has made version {version}") from taken
     finally:
-        with suppress(FileNotFoundError):
+        # The entry stands by now, or never will: a draft that stays is no reason to say otherwise.
+        with suppress(OSError):
             os.unlink(draft)

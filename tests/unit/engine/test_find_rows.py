@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import struct
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -83,10 +84,13 @@ def test_random_keys_are_found_as_a_loop_finds_them(tmp_path: Path) -> None:
             assert found.bytes == 1000 * len({number for number, *_ in expected})
 
 
-def test_an_empty_key_and_an_unreadable_vector_are_for_others(tmp_path: Path) -> None:
+def test_what_is_for_others(tmp_path: Path) -> None:
     snapshot, _ = a_table(tmp_path, random.Random(1))
     wanted = pa.Table.from_pylist([a_row(random.Random(2))], ARROW)
     assert find_rows(FileColumns(), snapshot, wanted, ()) is None
+    unknown = [replace(file, stats_json=None, deletion_vector=None) for file in snapshot.files]
+    uncounted = replace(snapshot, live={file.key: file for file in unknown})
+    assert find_rows(FileColumns(), uncounted, wanted, ("k",)) is None, "all rows of a file might be gone"
     for path in tmp_path.glob("*.bin"):
         path.unlink()
     assert find_rows(FileColumns(), snapshot, wanted, ("k",)) is None

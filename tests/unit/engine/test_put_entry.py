@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -37,3 +38,29 @@ def test_nothing_is_left_of_an_entry_that_failed(tmp_path: Path) -> None:
     with pytest.raises(TypeError):
         put_entry(str(tmp_path), 0, [{"add": {}}, {"add": object()}])
     assert list(log.iterdir()) == []
+
+
+def test_a_link_whose_answer_got_lost_is_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "_delta_log").mkdir()
+    link = os.link
+
+    def twice(source: str, target: str) -> None:
+        link(source, target)
+        link(source, target)
+
+    monkeypatch.setattr(os, "link", twice)
+    put_entry(str(tmp_path), 3, [{"add": {}}])
+    assert [path.name for path in (tmp_path / "_delta_log").iterdir()] == ["00000000000000000003.json"]
+    with pytest.raises(CommitConflict):
+        put_entry(str(tmp_path), 3, [{"add": {}}])
+
+
+def test_an_entry_that_stands_is_not_called_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "_delta_log").mkdir()
+
+    def refuse(path: str) -> None:
+        raise PermissionError(path)
+
+    monkeypatch.setattr(os, "unlink", refuse)
+    put_entry(str(tmp_path), 3, [{"add": {}}])
+    assert (tmp_path / "_delta_log" / "00000000000000000003.json").exists()
