@@ -179,7 +179,7 @@ class Settings:
         "tables.",
     )
     deletion_vector_bytes: int = _setting(
-        8 * 1024**2,
+        1024**2,
         _Range(0, 2**60),
         "Bytes of files that a merge would write anew, from which on rows are marked in deletion vectors instead; 0 is "
         "never.",

@@ -23,12 +23,13 @@ import pyarrow as pa
 
 from penstock.engine import apply_delta_rs, apply_vectors
 from penstock.engine.apply import Applier, Change
-from penstock.engine.apply_vectors import Marked, mark
+from penstock.engine.apply_vectors import mark
 from penstock.engine.commit_record import CommitRecord, record_in
 from penstock.engine.delta_log import DeltaLog
 from penstock.engine.driver_read import Placed
 from penstock.engine.file_columns import FileColumns
 from penstock.engine.log_storage import local_path
+from penstock.engine.marked_files import Marked
 from penstock.engine.staged import StagedFiles
 from penstock.engine.storage import (
     ID_KEY,
@@ -98,11 +99,17 @@ def commit(
     chosen: Applier = "vectors" if marked is not None else "spark" if pin.not_fast else applier
     session = _session(storage, pin, spark) if chosen == "spark" else None
     _prepare(storage, pin, record, schema_json, chosen)
-    if marked is not None:
+    if marked is not None and marking is not None:
         root, base = local_path(storage.path) or storage.path, pin.version
         with _unless_it_landed(storage, base, record), translated(storage.path):
             apply_vectors.apply(
-                pin, root, marked, record=record.to_json(), app=record.stream_table_id, number=transaction_number
+                pin,
+                root,
+                marked,
+                marking.columns,
+                record=record.to_json(),
+                app=record.stream_table_id,
+                number=transaction_number,
             )
         version = base + 1
         written = _given(change.rows)

@@ -19,6 +19,7 @@ from penstock.engine.apply import Change, Kind
 from penstock.engine.commit import Committed, Marking, carry_frontier
 from penstock.engine.delta_log import DeltaLog
 from penstock.engine.file_columns import FileColumns
+from penstock.engine.marked_files import WORN_FILES
 from penstock.engine.merge_predicate import OP
 from penstock.engine.storage import CHECKPOINT_INTERVAL, Layout, Storage, read_commit
 from penstock.errors import CommitConflict
@@ -145,6 +146,23 @@ def test_random_histories(spark: SparkSession, tmp_path: Path, kind: Kind) -> No
     held.check()
 
 
+@pytest.mark.parametrize("kind", ["keyed", "bag"])
+def test_many_small_changes_leave_few_files(spark: SparkSession, tmp_path: Path, kind: Kind) -> None:
+    """Worn files are folded, and nobody who follows the table notices."""
+    chance = random.Random(8)
+    held = Table(spark, tmp_path, *((KEYED, ("k", "s", "at")) if kind == "keyed" else (BAG, None)))
+    held.apply("append", [{**bag_value(chance), WEIGHT: 1} for _ in range(30)]) if kind == "bag" else None
+    most = 0
+    for step in range(70):
+        if kind == "bag" and step % 30:
+            held.apply("append", [{**bag_value(chance), WEIGHT: 1}])
+        else:
+            held.apply(kind, (keyed_change if kind == "keyed" else bag_change)(held, chance)[:4])
+        most = max(most, len(held.log.snapshot().files))
+    assert WORN_FILES <= most <= 2 * WORN_FILES
+    held.check()
+
+
 def test_a_stale_pin_loses_and_leaves_nothing_behind(spark: SparkSession, tmp_path: Path) -> None:
     held = Table(spark, tmp_path, BAG, None)
     chance = random.Random(1)
@@ -157,7 +175,9 @@ def test_a_stale_pin_loses_and_leaves_nothing_behind(spark: SparkSession, tmp_pa
     marked = apply_vectors.mark(held.columns, held.log.snapshot(pin.version), held.storage.layout, change)
     assert marked is not None
     with pytest.raises(CommitConflict, match="has made version"):
-        apply_vectors.apply(pin, held.storage.path, marked, record="", app=ID, number=pin.next_transaction)
+        apply_vectors.apply(
+            pin, held.storage.path, marked, held.columns, record="", app=ID, number=pin.next_transaction
+        )
     assert {path for path in (tmp_path / "t").rglob("*") if path.is_file()} == files
     held.check()
 
