@@ -24,6 +24,7 @@ import pyarrow as pa
 from deltalake import DeltaTable, write_deltalake
 
 import penstock
+from delta_rs_rows import rows_of
 from penstock.compile.stored import SHOWN
 from penstock.engine.definition import Definition
 from penstock.engine.storage import DEFINITION_KEY, Storage
@@ -190,7 +191,7 @@ class Bench:
         storage = Storage.open(str(self.ps.info(name)[0]["path"]))
         definition = Definition.from_json(storage.configuration[DEFINITION_KEY])
         bag: Counter[Any] = Counter()
-        for row in DeltaTable(storage.path).to_pyarrow_table().to_pylist():
+        for row in rows_of(storage.path).to_pylist():
             if not definition.has_hidden_rows or row[SHOWN]:
                 shown = tuple(alike(row[stored]) for _, stored, _ in definition.columns)
                 bag[shown] += row[WEIGHT] if definition.weighted else 1
@@ -305,7 +306,9 @@ def bench(spark: SparkSession, root: Path, tables: Sequence[SmallTable]) -> Iter
     schema = f"small{next(_schemas)}"
     session.sql(f"CREATE SCHEMA {schema} LOCATION '{root / schema}.db'")
     session.sql(f"USE {schema}")
-    with penstock.open(root / f"{schema}.penstock", spark=session) as ps:
+    # Some changes are merged, others marked in deletion vectors, as the files come.
+    settings = {"deletion_vector_bytes": 4000}
+    with penstock.open(root / f"{schema}.penstock", spark=session, settings=settings) as ps:
         try:
             yield Bench(ps, tables)
         finally:

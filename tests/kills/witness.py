@@ -22,9 +22,9 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
-import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
+from delta_rs_rows import rows_of
 from penstock.catalog.model import StreamTableMeta
 from penstock.catalog.owner import is_dead
 from penstock.catalog.reader import CatalogReader
@@ -231,7 +231,7 @@ class Witness:
         with duckdb.connect() as db:
             for base, version in bases.items():
                 table = self._base_names[base]
-                db.register(table, _read(str(self._bases[table]), version))
+                db.register(table, rows_of(str(self._bases[table]), version))
             known: set[str] = set()
             for each, query in self._queries.items():
                 # A query over bases that this frontier does not have is of no concern to it.
@@ -248,25 +248,9 @@ def _as_rows(texts: Counter[str]) -> Bag:
     return Counter({(text,): copies for text, copies in texts.items()})
 
 
-def _read(path: str, version: int) -> pa.Table:
-    """The rows of a version as delta-rs reads them; it says which rows vectors hide, and leaves them in."""
-    table = DeltaTable(path, version=version)
-    if "deletionVectors" not in (table.protocol().reader_features or ()):
-        return table.to_pyarrow_table()
-    marks = pa.table(table.deletion_vectors())
-    kept = dict(zip(map(str, marks.column("filepath")), marks.column("selection_vector").to_pylist(), strict=True))
-    schema = pa.schema(table.schema().to_arrow())
-    parts = [schema.empty_table()]
-    for uri in table.file_uris():
-        rows = pq.ParquetFile(uri.removeprefix("file://")).read(schema.names).cast(schema)
-        mask = kept.get(uri if uri.startswith("file://") else f"file://{uri}", [])
-        parts.append(rows.filter(pa.array(mask + [True] * (rows.num_rows - len(mask)), pa.bool_())))
-    return pa.concat_tables(parts)
-
-
 def _stored(path: str, version: int) -> Bag:
     rows: Bag = Counter()
-    for row in _read(path, version).to_pylist():
+    for row in rows_of(path, version).to_pylist():
         weight = row.pop(WEIGHT) if WEIGHT in row else 1
         rows[tuple(sorted(row.items(), key=lambda item: item[0]))] += weight
     return rows
@@ -278,7 +262,7 @@ def _shown(path: str, version: int) -> Bag:
     definition = Definition.from_json(table.metadata().configuration[DEFINITION_KEY])
     assert not definition.has_hidden_rows, f"{definition.name}: the witness does not know which rows are hidden"
     rows: Bag = Counter()
-    for row in _read(path, version).to_pylist():
+    for row in rows_of(path, version).to_pylist():
         shown = tuple(row[stored] for _, stored, _ in definition.columns)
         rows[shown] += row[WEIGHT] if definition.weighted else 1
     return rows

@@ -35,7 +35,9 @@ def ps(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
     spark.sql("CREATE DATABASE IF NOT EXISTS properties")
     spark.sql("USE properties")
-    opened = penstock.open(tmp_path_factory.mktemp("properties"), spark=spark)
+    # Some changes are merged, others marked in deletion vectors, as the files come.
+    settings = {"deletion_vector_bytes": 4000}
+    opened = penstock.open(tmp_path_factory.mktemp("properties"), spark=spark, settings=settings)
     yield opened
     opened.close()
     spark.sql("USE default")
