@@ -37,6 +37,7 @@ def weigh(
         at_rest_bytes=sum(change.end.bytes for change in change_sets.values()),
         stored_bytes=stored.bytes,
         operators=frozenset(plan.operators),
+        driver_rows=settings.delta_rs_max_rows,
     )
     mine = catalog.effective_runs(meta.id, RUNS)
     # Others are worth asking as long as there is little to go by.
