@@ -42,7 +42,7 @@ def text(run: Run | None, pictures: Sequence[tuple[str, str]]) -> str:
     parts = [
         "# Benchmarks",
         OPENING,
-        f"Measured on {run.at:%Y-%m-%d}. {report.machine_text(run)}",
+        _measured(run),
         f"## Asked and reached\n\n{report.figures(run).markdown()}",
         *(f"## {heading}\n\n![{heading}](benchmarks/{name}.svg)" for name, heading in pictures),
         report.losses_text(run),
@@ -58,6 +58,17 @@ def text(run: Run | None, pictures: Sequence[tuple[str, str]]) -> str:
     if run.skipped:
         parts.append("### Left out\n\nThe time was up before:\n\n" + "\n".join(f"- {each}" for each in run.skipped))
     return "\n\n".join(parts) + "\n"
+
+
+def _measured(run: Run) -> str:
+    """When and on what; every run on its own, if there were several."""
+    if len(run.parts) < 2:
+        return f"Measured on {run.at:%Y-%m-%d}. {report.machine_text(run)}"
+    lines = "\n".join(f"- {each.at:%Y-%m-%d %H:%M}: {report.machine_text(each)}" for each in run.parts)
+    return (
+        "Put together from several runs: every row of the tables is of the newest run that has it, and no ratio is of "
+        f"two.\n\n{lines}"
+    )
 
 
 def write(run: Run | None, docs: Path = DOCS) -> list[Path]:

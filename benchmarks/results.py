@@ -30,6 +30,8 @@ class Run:
     """What went wrong, if anything did."""
     memory: Mapping[str, int] = field(default_factory=dict)
     """Megabytes."""
+    parts: Sequence[Run] = ()
+    """The runs that this one was put together from, if it was, oldest first: only those that gave it a cell."""
 
     @property
     def verdicts(self) -> list[Verdict]:
@@ -90,9 +92,11 @@ def kept(folder: Path = FOLDER) -> Run | None:
 def joined(runs: Sequence[Run]) -> Run:
     """Runs in the order of time as one run."""
     cells: dict[tuple[object, ...], Cell] = {}
-    for run in runs:
+    giver: dict[tuple[object, ...], int] = {}
+    for number, run in enumerate(runs):
         for cell in run.cells:
-            cells[cell.workload, cell.part, cell.size, cell.changed, cell.spread] = cell
+            key = cell.workload, cell.part, cell.size, cell.changed, cell.spread
+            cells[key], giver[key] = cell, number
     measured = {(f"{cell.workload} {cell.size}, {cell.share}", f": {cell.part}") for cell in cells.values()}
     return replace(
         runs[-1],
@@ -106,4 +110,5 @@ def joined(runs: Sequence[Run]) -> Run:
         ],
         failed=[each for run in runs for each in run.failed],
         memory=next((run.memory for run in reversed(runs) if run.memory), {}),
+        parts=[runs[number] for number in sorted(set(giver.values()))],
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -61,6 +62,20 @@ def test_a_run_is_kept_and_read_again(tmp_path: Path) -> None:
 def test_a_smoke_run_is_never_the_newest_result(tmp_path: Path) -> None:
     assert keep(_run([], 0.01), "", tmp_path).name.startswith("smoke-")
     assert kept(tmp_path) is None
+
+
+def test_the_page_tells_of_every_run_that_gave_it_a_cell(tmp_path: Path) -> None:
+    """Runs on several machines are not passed off as one."""
+    cells = _cells()
+    overtaken, first, newest = (
+        replace(_run(part), at=datetime(2026, 1, day, tzinfo=UTC), machine={**MACHINE, "cpu": f"cpu {day}"})
+        for day, part in ((1, cells[:1]), (2, cells[1:]), (3, cells[:1]))
+    )
+    together = joined([overtaken, first, newest])
+    assert list(together.parts) == [first, newest]
+    page.write(together, tmp_path)
+    told = (tmp_path / page.PAGE).read_text(encoding="utf-8")
+    assert [f"cpu {day}" in told for day in (1, 2, 3)] == [False, True, True]
 
 
 def test_wrong_rows_and_failures_are_not_exact() -> None:
