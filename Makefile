@@ -39,7 +39,7 @@ follow: $(VENV) $(JARS) ## A cache that follows the changes of a stream table
 .PHONY: test
 test: lint $(JARS) ## Lint, then every test that is not slow
 	@echo "── tests"
-	@$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow"
+	@$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow" --durations=20 --durations-min=10
 
 .PHONY: test-all
 test-all: lint $(JARS) ## Lint, then every test

@@ -146,7 +146,7 @@ def test_random_histories(spark: SparkSession, tmp_path: Path, kind: Kind) -> No
     held.check()
 
 
-@pytest.mark.parametrize("kind", ["keyed", "bag"])
+@pytest.mark.parametrize("kind", [pytest.param("keyed", marks=pytest.mark.slow), "bag"])
 def test_many_small_changes_leave_few_files(spark: SparkSession, tmp_path: Path, kind: Kind) -> None:
     """Worn files are folded, and nobody who follows the table notices."""
     chance = random.Random(8)
