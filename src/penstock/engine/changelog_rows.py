@@ -120,9 +120,8 @@ def _live(table: str, snapshot: Snapshot, file: DataFile, wanted: pa.Schema) -> 
     rows = _read(table, file, wanted)
     if file.deletion_vector is None:
         return rows
-    alive = np.ones(rows.num_rows, bool)
     try:
-        alive[file.deletion_vector.places(snapshot.root)] = False
+        alive = file.deletion_vector.alive(snapshot.root, rows.num_rows)
     except FileNotFoundError:
         raise
     except (OSError, ValueError) as failed:

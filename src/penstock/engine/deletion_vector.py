@@ -88,6 +88,10 @@ class DeletionVector:
             raise ValueError(f"deletion vector {self.id} holds {len(found)} rows, not {self.cardinality}")
         return found
 
+    def alive(self, root: str, rows: int) -> NDArray[np.bool_]:
+        """Which of a file's rows it leaves; see `places` for errors."""
+        return alive(self.places(root), rows)
+
     def _data(self, root: str) -> bytes:
         if self.kind == _INLINE:
             return base64.b85decode(self.place.translate(_TO_PYTHON))[: self.size]
@@ -108,6 +112,13 @@ class DeletionVector:
         if path is None:
             raise ValueError(f"deletion vector {self.id} does not lie on this disk")
         return path
+
+
+def alive(hidden: Places, rows: int) -> NDArray[np.bool_]:
+    """Which of so many rows are left without the hidden ones."""
+    left = np.ones(rows, bool)
+    left[hidden] = False
+    return left
 
 
 def write_vectors(root: str, deleted: Sequence[Places]) -> list[DeletionVector]:

@@ -20,7 +20,6 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -129,9 +128,7 @@ class FileColumns:
         key = (file.path, vector)
         mask = self._kept(key)
         if mask is None:
-            alive = np.ones(rows, bool)
-            alive[vector.places(root)] = False
-            mask = pa.array(alive)
+            mask = pa.array(vector.alive(root, rows))
             self._keep(key, mask)
         return mask
 

@@ -23,7 +23,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from penstock.engine.deletion_vector import Places, write_vectors
+from penstock.engine.deletion_vector import Places, alive, write_vectors
 from penstock.engine.delta_log import DataFile, FileKey, Snapshot
 from penstock.engine.file_columns import FileColumns
 from penstock.engine.find_rows import Found
@@ -126,11 +126,7 @@ def _live_rows(
     rows = pa.table(held)
     if hidden is None and file.deletion_vector is not None:
         hidden = file.deletion_vector.places(root)
-    if hidden is None:
-        return rows
-    alive = np.ones(rows.num_rows, bool)
-    alive[hidden] = False
-    return rows.filter(pa.array(alive))
+    return rows if hidden is None else rows.filter(pa.array(alive(hidden, rows.num_rows)))
 
 
 def _touched(
