@@ -100,11 +100,11 @@ def commit(
     session = _session(storage, pin, spark) if chosen == "spark" else None
     _prepare(storage, pin, record, schema_json, chosen)
     if marked is not None and marking is not None:
-        root, base = local_path(storage.path) or storage.path, pin.version
+        base = pin.version
         with _unless_it_landed(storage, base, record), translated(storage.path):
             apply_vectors.apply(
                 pin,
-                root,
+                storage.path,
                 marked,
                 marking.columns,
                 record=record.to_json(),
@@ -159,10 +159,9 @@ def carry_frontier(
     number = pin.next_transaction if transaction_number is None else transaction_number
     record = _fenced(storage, pin, record, number)
     if pin.marks:
-        root = local_path(storage.path) or storage.path
-        snapshot = DeltaLog(storage.path).snapshot(pin.version)
+        snapshot, app = DeltaLog(storage.path).snapshot(pin.version), record.stream_table_id
         with _unless_it_landed(storage, pin.version, record), translated(storage.path):
-            apply_vectors.carry(pin, root, snapshot, record=record.to_json(), app=record.stream_table_id, number=number)
+            apply_vectors.carry(pin, storage.path, snapshot, record=record.to_json(), app=app, number=number)
         return Committed(pin.version + 1, "vectors", time.perf_counter() - started, 0)
     if pin.not_fast is None:
         with _unless_it_landed(storage, pin.version, record), translated(storage.path):
@@ -181,17 +180,20 @@ def _marked(
     storage: Storage, pin: Pin, change: Change, schema_json: str | None, marking: Marking | None
 ) -> Marked | None:
     """The change in marks and additions, if that is how it is to be applied."""
-    layout = layout_of(pin.handle)
-    if marking is None or (schema_json is not None and not same_columns(schema_json, layout.schema_json)):
+    if marking is None:
         return None
     snapshot = marking.log.snapshot(pin.version)
-    if pin.marks:
-        return mark(marking.columns, snapshot, layout, change, marking.near)
-    worth = marking.limit and snapshot.bytes >= marking.limit and change.kind in ("keyed", "bag")
-    if not worth or pin.not_fast is not None or local_path(storage.path) is None:
+    if not pin.marks:
+        worth = marking.limit and snapshot.bytes >= marking.limit and change.kind in ("keyed", "bag")
+        if not worth or pin.not_fast is not None or local_path(storage.path) is None:
+            return None
+    layout = layout_of(pin.handle)
+    if schema_json is not None and not same_columns(schema_json, layout.schema_json):
         return None
     marked = mark(marking.columns, snapshot, layout, change, marking.near)
-    return marked if marked is not None and marked.rewritten >= marking.limit else None
+    if marked is None or pin.marks:
+        return marked
+    return marked if marked.rewritten >= marking.limit else None
 
 
 def _fenced(storage: Storage, pin: Pin, record: CommitRecord, number: int) -> CommitRecord:

@@ -123,7 +123,7 @@ def placed_rows(
     keys: Iterable[tuple[str, pa.ChunkedArray]],
 ) -> Placed | None:
     """The live rows of these files that have one of the given values in every key column that is no partition's."""
-    if not snapshot.fast_with_vectors or not _small(files):
+    if not fields or not snapshot.fast_with_vectors or not _small(files):
         return None
     types = {field.name: field.dataType for field in fields}
     held = {name.lower() for name in snapshot.partition_columns}
