@@ -11,7 +11,7 @@ MEGABYTE = 2**20
 
 
 def driver_memory(ps: penstock.StreamTables) -> dict[str, int]:
-    """Megabytes: resident now and at the peak, and the JVM's heap after a collection."""
+    """Megabytes: resident now and at the peak, and of the JVM's heap what it has taken, holds and may take."""
     java = ps.spark.sparkContext._jvm
     if java is None:
         return {}
@@ -23,6 +23,7 @@ def driver_memory(ps: penstock.StreamTables) -> dict[str, int]:
         "python_peak": _status(os.getpid(), "VmHWM"),
         "jvm_resident": _status(jvm, "VmRSS"),
         "jvm_peak": _status(jvm, "VmHWM"),
+        "jvm_heap_committed": runtime.totalMemory() // MEGABYTE,
         "jvm_heap_used": (runtime.totalMemory() - runtime.freeMemory()) // MEGABYTE,
         "jvm_heap_limit": runtime.maxMemory() // MEGABYTE,
     }
