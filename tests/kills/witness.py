@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -180,13 +181,8 @@ class Witness:
             return
         since = seen.version + 1
         shown: Counter[int] = Counter()
-        feed = pa.table(table.load_cdf(starting_version=since, ending_version=newest))
-        for change in feed.to_pylist():
-            sign = 1 if change.pop("_change_type") in {"insert", "update_postimage"} else -1
-            version = change.pop("_commit_version")
-            del change["_commit_timestamp"]
-            weight = sign * (change.pop(WEIGHT) if WEIGHT in change else 1)
-            seen.stored[tuple(sorted(change.items(), key=lambda item: item[0]))] += weight
+        for version, weight, row in _changes(table, since, newest):
+            seen.stored[row] += weight
             shown[version] += weight
         for version in range(since, newest + 1):
             self._read_commit(name, table, version, stream_table_id, seen, shown[version], findings)
@@ -248,11 +244,42 @@ def _as_rows(texts: Counter[str]) -> Bag:
     return Counter({(text,): copies for text, copies in texts.items()})
 
 
+def _changes(table: DeltaTable, since: int, newest: int) -> Iterator[tuple[int, int, tuple[Any, ...]]]:
+    """(Version, weight, stored row) of all changes from one version to another, as delta-rs reads the change feed.
+
+    It misreads one kind of commit: of a file that leaves with a deletion vector and without a change file it gives the
+    rows that were hidden all along. There the rows before and after are the witness.
+    """
+    path = str(table.table_uri)
+    misread = {version for version in range(since, newest + 1) if _is_misread(_actions(path, version))}
+    for change in pa.table(table.load_cdf(starting_version=since, ending_version=newest)).to_pylist():
+        sign = 1 if change.pop("_change_type") in {"insert", "update_postimage"} else -1
+        version = change.pop("_commit_version")
+        del change["_commit_timestamp"]
+        if version not in misread:
+            row, weight = _weighed(change)
+            yield version, sign * weight, row
+    for version in misread:
+        before, after = _stored(path, version - 1), _stored(path, version)
+        yield from ((version, -copies, row) for row, copies in (before - after).items())
+        yield from ((version, copies, row) for row, copies in (after - before).items())
+
+
+def _is_misread(actions: list[dict[str, Any]]) -> bool:
+    left = any("deletionVector" in action.get("remove", ()) for action in actions)
+    return left and not any("cdc" in action for action in actions)
+
+
+def _weighed(row: dict[str, Any]) -> tuple[tuple[Any, ...], int]:
+    weight = row.pop(WEIGHT) if WEIGHT in row else 1
+    return tuple(sorted(row.items(), key=lambda item: item[0])), weight
+
+
 def _stored(path: str, version: int) -> Bag:
     rows: Bag = Counter()
-    for row in rows_of(path, version).to_pylist():
-        weight = row.pop(WEIGHT) if WEIGHT in row else 1
-        rows[tuple(sorted(row.items(), key=lambda item: item[0]))] += weight
+    for each in rows_of(path, version).to_pylist():
+        row, weight = _weighed(each)
+        rows[row] += weight
     return rows
 
 
@@ -269,12 +296,16 @@ def _shown(path: str, version: int) -> Bag:
 
 
 def _record(path: str, version: int, stream_table_id: str) -> CommitRecord | None:
-    text = (Path(path.removeprefix("file://")) / "_delta_log" / f"{version:020d}.json").read_text()
-    for line in text.splitlines():
-        told = json.loads(line).get("commitInfo", {}).get("userMetadata")
+    for action in _actions(path, version):
+        told = action.get("commitInfo", {}).get("userMetadata")
         if isinstance(told, str) and stream_table_id in told and '"refresh_id"' in told:
             return CommitRecord.from_json(told)
     return None
+
+
+def _actions(path: str, version: int) -> list[dict[str, Any]]:
+    text = (Path(path.removeprefix("file://")) / "_delta_log" / f"{version:020d}.json").read_text()
+    return [json.loads(line) for line in text.splitlines()]
 
 
 def _versions(frontier: Frontier) -> dict[str, int]:
