@@ -158,7 +158,9 @@ class Dispatcher:
             self._arrived(task.key, quiet=result is not None and result.action is Action.NO_DATA)
             self._took[task.key] = took
         elif arrival.result is not None and arrival.result.reason_code == "INCONSISTENT_PINS":
-            self._tried.pop(task.key, None)
+            # With those that wait for it: it may take part only because one of them is due.
+            for key in (task.key, *task.tour.scene.graph.downstream(task.key)):
+                self._tried.pop(key, None)
         else:
             self._blocked.add(task.key)
 

@@ -329,3 +329,16 @@ def test_after_stop_nothing_is_started() -> None:
 def test_waits_are_bounded(failures: int) -> None:
     backoff = Backoff(SECOND, 60 * SECOND, random.Random(failures))
     assert SECOND * 0.75 <= backoff.wait(failures) <= 75 * SECOND
+
+
+def test_a_table_whose_upstream_found_no_common_pins_is_tried_again_at_once() -> None:
+    stage = Stage({"u": "t", "c": "u"})
+    stage.set("u", data_timestamp=NOW)
+    tour = stage.begin()
+    [task] = stage.start_all()
+    tour.arrived["u"] = Arrival(replace(_result(Action.SKIP), reason_code="INCONSISTENT_PINS"), blocked=True)
+    stage.dispatcher.ended(task, None, QUICK, NOW)
+    [blocked] = stage.start_all()
+    tour.arrived["c"] = Arrival(replace(_result(Action.SKIP), reason_code="UPSTREAM_BLOCKED"), blocked=True)
+    stage.dispatcher.ended(blocked, None, QUICK, NOW)
+    assert stage.plan(NOW + SECOND) == {"c"}
