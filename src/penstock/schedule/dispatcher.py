@@ -246,7 +246,7 @@ class Dispatcher:
             if key in claimed or (shown is not None and now - shown <= picture.lags[key]):
                 continue
             upstream = picture.graph.upstream(key)
-            if upstream & claimed and not self._is_resting(key, now):
+            if upstream & claimed and not (self._is_resting(key, now) or self._is_held_up(picture, key, now)):
                 back |= upstream
         return back
 

@@ -342,3 +342,13 @@ def test_a_table_whose_upstream_found_no_common_pins_is_tried_again_at_once() ->
     tour.arrived["c"] = Arrival(replace(_result(Action.SKIP), reason_code="UPSTREAM_BLOCKED"), blocked=True)
     stage.dispatcher.ended(blocked, None, QUICK, NOW)
     assert stage.plan(NOW + SECOND) == {"c"}
+
+
+def test_a_late_table_that_waits_for_a_person_holds_nobody_back() -> None:
+    stage = Stage({"stopped": "t", "slow": "t", "quick": "t", "late": "stopped slow quick"})
+    stage.set("stopped", status=Status.SUSPENDED)
+    stage.set("quick", data_timestamp=NOW)
+    tour = stage.begin()
+    tour.arrived["late"] = tour.arrived["quick"] = tour.arrived["stopped"] = Arrival(blocked=True)
+    assert keys(stage.start_all()) == ["slow"]
+    assert stage.plan(NOW + timedelta(minutes=1)) == {"quick"}
