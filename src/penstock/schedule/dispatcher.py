@@ -238,16 +238,20 @@ class Dispatcher:
     def _held_back(self, picture: Picture, claimed: set[str], now: datetime) -> set[str]:
         """What is upstream of tables that are late and only wait for upstreams under way.
 
-        Upstreams that are busy in turns would otherwise never leave such a table a moment to set out.
+        Upstreams that are busy in turns would otherwise never leave such a table a moment to set out. A quick one is
+        not held back for a slow one: it does not have to stand still for so long.
         """
         back: set[str] = set()
         for meta in picture.scheduled():
             key, shown = meta.table_id, meta.data_timestamp
             if key in claimed or (shown is not None and now - shown <= picture.lags[key]):
                 continue
-            upstream = picture.graph.upstream(key)
-            if upstream & claimed and not (self._is_resting(key, now) or self._is_held_up(picture, key, now)):
-                back |= upstream
+            upstream = picture.graph.upstream(key) & picture.tables.keys()
+            busy = upstream & claimed
+            if not busy or self._is_resting(key, now) or self._is_held_up(picture, key, now):
+                continue
+            slow = {each for each in upstream if self.is_heavy(each)}
+            back |= slow if busy & slow else upstream
         return back
 
     def _free_consumers_of_the_rested(self, picture: Picture, now: datetime) -> None:
