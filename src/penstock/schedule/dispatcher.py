@@ -6,7 +6,7 @@
 
 Several tours can be under way at once, each with a version vector of its own, never with a table in common: a table
 that takes long holds up its own consumers and nobody else. Tables that usually take long, measured by the tightest lag
-there is, may not take the last free worker, so quick tables need never queue behind slow ones.
+there is, never have all workers at once, so quick tables need not queue behind slow ones.
 """
 
 from __future__ import annotations
@@ -133,7 +133,8 @@ class Dispatcher:
             return None
         at_work = {(id(task.tour), task.key) for task in self._running}
         ready = [Task(tour, key) for tour in self._tours for key in tour.ready() if (id(tour), key) not in at_work]
-        if free == 1 and self.workers > 1:
+        # Counted, not left to whether a worker happens to be idle: under quick tables enough for all, none ever is.
+        if self.workers > 1 and sum(self.is_heavy(task.key) for task in self._running) >= self.workers - 1:
             ready = [task for task in ready if not self.is_heavy(task.key)]
         if not ready:
             return None

@@ -352,3 +352,39 @@ def test_a_late_table_that_waits_for_a_person_holds_nobody_back() -> None:
     tour.arrived["late"] = tour.arrived["quick"] = tour.arrived["stopped"] = Arrival(blocked=True)
     assert keys(stage.start_all()) == ["slow"]
     assert stage.plan(NOW + timedelta(minutes=1)) == {"quick"}
+
+
+def test_quick_tables_that_are_at_work_all_the_time_leave_a_slow_one_its_turn() -> None:
+    stage = Stage({"a": "t", "b": "t", "c": "t", "slow": "t"}, workers=2)
+    stage.begin()
+    while tasks := stage.start_all():
+        for task in tasks:
+            stage.end(task, took=SLOW if task.key == "slow" else QUICK)
+    stage.set("slow", data_timestamp=NOW + timedelta(minutes=1))
+    running: list[Task] = []
+    for minute in range(1, 11):
+        now = NOW + timedelta(minutes=minute)
+        stage.begin(now)
+        running += stage.start_all()
+        if "slow" in keys(running):
+            break
+        stage.end(running.pop(0), now)
+        running += stage.start_all()
+        assert len(running) == 2
+    assert "slow" in keys(running)
+    stage.begin(now + timedelta(minutes=1))
+    assert sum(stage.dispatcher.is_heavy(task.key) for task in stage.dispatcher.running) == 1
+
+
+def test_slow_tables_never_have_all_workers() -> None:
+    stage = Stage({"a": "t", "b": "t", "quick": "t"}, workers=2)
+    stage.begin()
+    while tasks := stage.start_all():
+        for task in tasks:
+            stage.end(task, took=QUICK if task.key == "quick" else SLOW)
+    stage.set("quick", data_timestamp=NOW - timedelta(hours=1))
+    stage.begin(NOW + timedelta(minutes=1))
+    running = stage.start_all()
+    assert keys(running) == ["quick", "a"]
+    stage.end(running[0], NOW + timedelta(minutes=1))
+    assert stage.start_all() == []
