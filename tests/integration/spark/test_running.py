@@ -89,6 +89,7 @@ def test_pause_and_the_switch_stop_the_scheduler_but_not_a_person(ps: StreamTabl
         until(lambda: running.leads)
         ps.sql("INSERT INTO src VALUES (4, 9, 1)")
         time.sleep(3)
+        assert ps.tick() == [], "it comes from cron, not from a person"
         assert (9, 1) not in rows(ps, "groups")
         assert ps.refresh("groups").action == "INCREMENTAL"
         ps.resume()
