@@ -23,7 +23,8 @@ from penstock.schedule.backoff import Backoff
 from penstock.schedule.due import SCHEDULED, Picture
 
 HEAVY: Final = 4
-"""A table that takes more than the tightest lag divided by this is a slow one."""
+"""A table that takes more than the tightest lag divided by this is a slow one; one that takes less than another's time
+divided by this is quick beside it."""
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -240,7 +241,7 @@ class Dispatcher:
         """What is upstream of tables that are late and only wait for upstreams under way.
 
         Upstreams that are busy in turns would otherwise never leave such a table a moment to set out. A quick one is
-        not held back for a slow one: it does not have to stand still for so long.
+        not held back for a slow one: what is still under way when that ends is waited for in turn, and takes less.
         """
         back: set[str] = set()
         for meta in picture.scheduled():
@@ -251,8 +252,9 @@ class Dispatcher:
             busy = upstream & claimed
             if not busy or self._is_resting(key, now) or self._is_held_up(picture, key, now):
                 continue
-            slow = {each for each in upstream if self.is_heavy(each)}
-            back |= slow if busy & slow else upstream
+            usual = {each: self._took.get(each, timedelta.max) for each in upstream}
+            longest = max(usual[each] for each in busy)
+            back |= {each for each in upstream if usual[each] >= longest / HEAVY}
         return back
 
     def _free_consumers_of_the_rested(self, picture: Picture, now: datetime) -> None:
