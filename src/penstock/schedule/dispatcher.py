@@ -50,6 +50,8 @@ class Plan:
 class _Rest:
     failures: int
     until: datetime
+    shown: datetime | None
+    """What it showed when it failed."""
     told: bool = False
     """Whoever was blocked by it has been freed."""
 
@@ -83,6 +85,7 @@ class Dispatcher:
             self._was_paused = False
             self._forget_overtaken(picture, now)
         woken, claimed = frozenset(woken), self.claimed()
+        self._end_rests_of_the_mended(picture)
         self._free_consumers_of_the_rested(picture, now)
         back = self._held_back(picture, claimed, now)
         wanted: set[str] = set()
@@ -257,6 +260,12 @@ class Dispatcher:
             back |= {each for each in upstream if usual[each] >= longest / HEAVY}
         return back
 
+    def _end_rests_of_the_mended(self, picture: Picture) -> None:
+        """Somebody has brought it forward by hand: whatever was the matter has passed."""
+        for key, rest in list(self._rests.items()):
+            if key in picture.tables and picture.tables[key].data_timestamp != rest.shown:
+                self._arrived(key, quiet=False)
+
     def _free_consumers_of_the_rested(self, picture: Picture, now: datetime) -> None:
         """A rest that is over frees whoever was blocked by it, once."""
         for key, rest in self._rests.items():
@@ -280,7 +289,12 @@ class Dispatcher:
         """It rests a while: longer each time, unless somebody else was only busy with it."""
         before = self._rests[key].failures if key in self._rests else 0
         failures = before + 1
-        self._rests[key] = _Rest(failures if counts else before, now + self.backoff.wait(failures if counts else 1))
+        meta = self._picture.tables.get(key) if self._picture is not None else None
+        self._rests[key] = _Rest(
+            failures if counts else before,
+            now + self.backoff.wait(failures if counts else 1),
+            meta.data_timestamp if meta is not None else None,
+        )
         self.quiet.discard(key)
 
     def _deadline(self, task: Task, left: frozenset[str]) -> datetime:

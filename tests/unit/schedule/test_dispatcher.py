@@ -259,15 +259,14 @@ def test_the_end_of_a_rest_frees_consumers_that_only_pull_the_table() -> None:
 
 def test_a_woken_consumer_of_a_resting_table_is_told_once() -> None:
     stage = Stage({"u": "t", "c": "u"}, lag=86_400)
-    for key in ("u", "c"):
-        stage.set(key, data_timestamp=NOW - timedelta(days=3))
+    stage.set("u", data_timestamp=NOW)
+    stage.set("c", data_timestamp=NOW - timedelta(days=3))
     tour = stage.begin()
     stage.end(stage.start_all()[0], error=ERROR)
     [blocked] = stage.start_all()
     tour.arrived["c"] = Arrival(_result(Action.SKIP), blocked=True)
     stage.dispatcher.ended(blocked, None, QUICK, NOW)
-    for key in ("u", "c"):
-        stage.set(key, data_timestamp=NOW)
+    stage.set("c", data_timestamp=NOW)
     assert stage.plan(NOW + SECOND, woken=("c",)) == set()
 
 
@@ -388,3 +387,17 @@ def test_slow_tables_never_have_all_workers() -> None:
     assert keys(running) == ["quick", "a"]
     stage.end(running[0], NOW + timedelta(minutes=1))
     assert stage.start_all() == []
+
+
+def test_a_table_that_a_person_brought_forward_rests_no_longer_nor_do_its_consumers() -> None:
+    stage = Stage({"a": "t", "b": "a"})
+    stage.dispatcher.backoff = Backoff(300 * SECOND, 300 * SECOND, random.Random(1))
+    tour = stage.begin()
+    stage.end(stage.start_all()[0], error=ERROR)
+    [blocked] = stage.start_all()
+    tour.arrived["b"] = Arrival(_result(Action.SKIP), blocked=True)
+    stage.dispatcher.ended(blocked, None, QUICK, NOW)
+    assert stage.plan(NOW + timedelta(minutes=1)) == set()
+    stage.set("a", data_timestamp=NOW + timedelta(minutes=1))
+    assert stage.plan(NOW + timedelta(minutes=1)) == {"b"}
+    assert stage.plan(NOW + timedelta(minutes=2)) == {"a", "b"}
