@@ -87,7 +87,8 @@ class Scheduler:
             if left is not None and self._stopping.is_set():
                 return left
             self._stopping.wait(1.0)
-        return []
+        # Of a leadership that was lost, something may run still.
+        return self._drain()
 
     def stop(self) -> None:
         """Begin nothing more, let running refreshes end, then return from `run`."""

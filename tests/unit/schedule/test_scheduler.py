@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.catalog import Action, Dependency, SourceType, SqliteCatalog, Status, StreamTableMeta
+from penstock.catalog import SCHEDULER, Action, Dependency, SourceType, SqliteCatalog, Status, StreamTableMeta
 from penstock.errors import CatalogError, CommitConflict, EngineUnavailable, PenstockError
 from penstock.graph.dag import StreamGraph
 from penstock.graph.lag import resolve_lags
@@ -20,6 +20,7 @@ from penstock.names import Frontier, TableName
 from penstock.refresh.result import RefreshResult
 from penstock.refresh.together import Outcome
 from penstock.refresh.tour import Arrival, Rest, Scene, Skip, Tour
+from penstock.schedule import leader as leader_module
 from penstock.schedule import scheduler as scheduler_module
 from penstock.schedule.clock import SystemClock
 from penstock.schedule.due import Picture
@@ -208,6 +209,29 @@ def test_what_does_not_end_in_time_is_named(bench: Bench, start: Callable[..., R
     running = start(drain_seconds=0)
     assert at_work.wait(10)
     assert "default.c" in running.stop()
+    go_on.set()
+
+
+def test_what_still_runs_of_a_leadership_that_was_lost_is_named_too(
+    bench: Bench, start: Callable[..., Running], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leader_module, "TERM", timedelta(seconds=0.3))
+    at_work, go_on = threading.Event(), threading.Event()
+
+    def work(key: str) -> PenstockError | None:
+        if key == "c":
+            at_work.set()
+            go_on.wait(30)
+        return None
+
+    bench.work = work
+    running = start(drain_seconds=0)
+    assert at_work.wait(10)
+    with SqliteCatalog(tmp_path / "catalog.db") as catalog:
+        hour = timedelta(hours=1)
+        catalog.acquire_lease(SCHEDULER, "elsewhere:1:x", hour, now=catalog.now() + hour)
+    until(lambda: running.rival is not None)
+    assert running.stop() == ["default.c"]
     go_on.set()
 
 
