@@ -24,6 +24,7 @@ from penstock.schedule import leader as leader_module
 from penstock.schedule import scheduler as scheduler_module
 from penstock.schedule.clock import SystemClock
 from penstock.schedule.due import Picture
+from penstock.schedule.leader import Candidate
 from penstock.schedule.running import Running
 from penstock.schedule.scheduler import Scheduler
 from penstock.schedule.steady_clock import SteadyClock
@@ -194,6 +195,32 @@ def test_stopping_waits_for_what_runs_and_begins_nothing_more(bench: Bench, star
     threading.Timer(0.3, go_on.set).start()
     assert running.stop() == []
     assert sorted(bench.done) == ["a", "c"], "b had not begun"
+
+
+def test_while_it_drains_nobody_else_leads(bench: Bench, start: Callable[..., Running], tmp_path: Path) -> None:
+    at_work, go_on = threading.Event(), threading.Event()
+
+    def work(key: str) -> PenstockError | None:
+        at_work.set()
+        go_on.wait(10)
+        return None
+
+    bench.work = work
+    running = start()
+    assert at_work.wait(10)
+    stopping = threading.Thread(target=running.stop)
+    stopping.start()
+    until(lambda: not running.leads)
+    with SqliteCatalog(tmp_path / "catalog.db") as catalog:
+        # Another would set out for the very tables that are at work here.
+        for _ in range(20):
+            assert Candidate(catalog).stand() is None
+            time.sleep(0.01)
+        go_on.set()
+        stopping.join()
+        successor = Candidate(catalog).stand()
+        assert successor is not None
+        successor.end()
 
 
 def test_what_does_not_end_in_time_is_named(bench: Bench, start: Callable[..., Running]) -> None:
