@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
 from penstock.catalog.model import Action, Dependency, SourceType, Status, StreamTableMeta
-from penstock.errors import CommitConflict, TableBusy
+from penstock.errors import CatalogError, CommitConflict, TableBusy
 from penstock.graph.dag import StreamGraph
 from penstock.graph.lag import resolve_lags
 from penstock.graph.order import order_refreshes
@@ -18,8 +20,10 @@ from penstock.names import TableName
 from penstock.refresh.result import RefreshResult
 from penstock.refresh.tour import Arrival, Scene, Tour
 from penstock.schedule.backoff import Backoff
+from penstock.schedule.begin_due import begin_due
 from penstock.schedule.dispatcher import Dispatcher, Task
 from penstock.schedule.due import Picture
+from penstock.testing.clock import FakeClock
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
@@ -322,6 +326,35 @@ def test_after_stop_nothing_is_started() -> None:
     stage.dispatcher.stop()
     stage.end(running)
     assert stage.start_all() == []
+
+
+def test_a_tour_that_could_not_begin_is_tried_again_after_a_rest_not_at_the_next_stamp() -> None:
+    class Down:
+        def woken(self, keys: object) -> frozenset[str]:
+            return frozenset()
+
+        def begin(self, *what: object) -> Tour:
+            raise CatalogError(why="gone for a moment", fix="wait")
+
+    stage, clock = Stage({"a": "t"}, lag=86_400), FakeClock(NOW)
+    stage.set("a", data_timestamp=NOW - timedelta(days=3))
+    workshop: Any = Down()
+    with pytest.raises(CatalogError):
+        begin_due(stage.dispatcher, workshop, stage.picture(), clock, nullcontext())
+    assert stage.plan(NOW + SECOND) == set()
+    assert stage.plan(NOW + 3 * SECOND) == {"a"}
+
+
+def test_tables_that_failed_together_do_not_come_back_together() -> None:
+    stage = Stage({f"t{number}": "x" for number in range(20)}, workers=21)
+    stage.begin()
+    for task in stage.start_all():
+        stage.end(task, error=ERROR)
+    back = {stage.dispatcher._rests[key].until - NOW for key in stage.tables}
+    assert len(back) == 20
+    assert max(back) - min(back) > SECOND / 2
+    assert min(back) >= 2 * SECOND * 0.75
+    assert max(back) <= 2 * SECOND * 1.25
 
 
 @pytest.mark.parametrize("failures", [1, 5, 40, 100_000])
