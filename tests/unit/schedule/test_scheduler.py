@@ -24,11 +24,13 @@ from penstock.schedule import leader as leader_module
 from penstock.schedule import scheduler as scheduler_module
 from penstock.schedule.clock import SystemClock
 from penstock.schedule.due import Picture
+from penstock.schedule.grid import next_stamp
 from penstock.schedule.leader import Candidate
 from penstock.schedule.running import Running
 from penstock.schedule.scheduler import Scheduler
 from penstock.schedule.steady_clock import SteadyClock
 from penstock.settings import Settings
+from penstock.testing.clock import FakeClock
 
 READS = {"a": ["t"], "b": ["a"], "c": ["t"]}
 
@@ -260,6 +262,20 @@ def test_what_still_runs_of_a_leadership_that_was_lost_is_named_too(
     until(lambda: running.rival is not None)
     assert running.stop() == ["default.c"]
     go_on.set()
+
+
+@pytest.mark.parametrize("takes", [0.0, 0.2, 0.3, 5.0])
+def test_a_look_that_takes_long_does_not_put_the_next_one_off(bench: Bench, tmp_path: Path, takes: float) -> None:
+    wall = FakeClock()
+    first = next_stamp(wall.now(), timedelta(seconds=1))
+    bench.before_begin = lambda: wall.sleep(takes)
+    with SqliteCatalog(tmp_path / "catalog.db") as catalog:
+        held = Settings()
+        scheduler = Scheduler(bench, catalog, lambda: held, SteadyClock(wall, lambda: 0.0))
+        wait = scheduler._step()
+        scheduler._drain()
+    begun = wall.now() + timedelta(seconds=wait)
+    assert begun <= max(first, wall.now() + timedelta(seconds=0.01))
 
 
 def test_two_schedulers_one_leads_and_the_other_takes_over(bench: Bench, start: Callable[..., Running]) -> None:
