@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -262,6 +262,37 @@ def test_what_still_runs_of_a_leadership_that_was_lost_is_named_too(
     until(lambda: running.rival is not None)
     assert running.stop() == ["default.c"]
     go_on.set()
+
+
+def test_another_number_of_workers_holds_at_once(bench: Bench, tmp_path: Path) -> None:
+    at_work: set[str] = set()
+    go_on = threading.Event()
+
+    def work(key: str) -> PenstockError | None:
+        at_work.add(key)
+        go_on.wait(10)
+        return None
+
+    bench.work = work
+    held = [Settings(scheduler_interval_ms=20, max_concurrent_refreshes=1)]
+    with SqliteCatalog(tmp_path / "catalog.db") as catalog:
+        running = Running(Scheduler(bench, catalog, lambda: held[0], SteadyClock(SystemClock())))
+        until(lambda: len(at_work) == 1)
+        held[0] = Settings(scheduler_interval_ms=20, max_concurrent_refreshes=3)
+        until(lambda: at_work == {"a", "c"})
+        go_on.set()
+        assert running.stop() == []
+
+
+def test_whoever_takes_over_from_a_clock_that_was_ahead_goes_on_from_there(
+    bench: Bench, start: Callable[..., Running]
+) -> None:
+    ahead = datetime.now(UTC) + timedelta(hours=1)
+    bench.tables = {key: replace(meta, data_timestamp=ahead) for key, meta in bench.tables.items()}
+    running = start()
+    until(lambda: set(bench.done) == set(READS))
+    running.stop()
+    assert all(meta.data_timestamp is not None and meta.data_timestamp > ahead for meta in bench.tables.values())
 
 
 @pytest.mark.parametrize("takes", [0.0, 0.2, 0.3, 5.0])
