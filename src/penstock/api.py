@@ -464,8 +464,11 @@ class StreamTables:
     refresh_stream_table = refresh
 
     def tick(self, now: datetime | None = None) -> list[RefreshResult]:
-        """Refresh everything that is due at a moment; an error of one table is recorded and does not stop others."""
-        if not self.settings.enabled:
+        """Refresh everything that is due at a moment; an error of one table is recorded and does not stop others.
+
+        Nothing while the catalog is paused.
+        """
+        if not self.settings.enabled or self._warehouse.catalog.paused():
             return []
         moment = now or self._warehouse.now()
         return self._refresh(due(self._warehouse.catalog, moment, self._minimum_lag), None, isolate=True, now=moment)

@@ -101,6 +101,36 @@ def test_a_consumer_of_upstreams_that_are_busy_in_turns_gets_its_turn(seed: int)
     assert world.worst["st02"] < timedelta(minutes=10)
 
 
+@pytest.mark.parametrize(("seed", "lag", "takes"), [(0, 5, 0.1), (1, 5, 0.1), (2, 10, 3.0)])
+def test_a_quick_table_is_not_held_back_for_a_slow_one_that_shares_its_consumer(
+    seed: int, lag: int, takes: float
+) -> None:
+    world = World(seed, Traits(tables=3, bases=2, commits_per_second=2.0))
+    world.reads = {"st00": ["base0"], "st01": ["base1"], "st02": ["st00", "st01"]}
+    for key, (within, seconds) in {"st00": (60, 200.0), "st01": (lag, takes), "st02": (60, 0.1)}.items():
+        world.tables[key] = replace(world.tables[key], target_lag=timedelta(seconds=within))
+        world.usual[key] = seconds
+    world.run(600)
+    world.worst.clear()
+    world.run(1200)
+    assert world.worst["st01"] <= timedelta(seconds=lag)
+    assert world.worst["st02"] < timedelta(minutes=10)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_slow_table_gets_its_turn_among_more_quick_ones_than_the_workers_can_do(seed: int) -> None:
+    world = World(seed, Traits(tables=9, bases=1, workers=2, commits_per_second=4.0))
+    world.reads = {key: ["base0"] for key in world.tables}
+    for key in world.tables:
+        slow = key == "st08"
+        world.tables[key] = replace(world.tables[key], target_lag=timedelta(seconds=60 if slow else 4))
+        world.usual[key] = 5.0 if slow else 0.9
+    world.run(60)
+    world.worst.clear()
+    world.run(600)
+    assert world.worst["st08"] < timedelta(minutes=2)
+
+
 def test_a_quiet_table_answers_the_first_commit_at_once() -> None:
     world = World(3, Traits(tables=1, bases=1, longest=0.1, commits_per_second=0))
     world.tables["st00"] = replace(world.tables["st00"], target_lag=timedelta(minutes=5))

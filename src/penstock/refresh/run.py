@@ -297,7 +297,7 @@ class Refresher:
             told = ", ".join(f"{each.operation} at version {each.version}" for each in pin.foreign)
             _log.info("%s: commits of others accepted, they move no rows: %s", meta.name, told)
         if decision.action is Action.NO_DATA:
-            carried = self._carried(attempt, decision, situation, pin, storage, definition)
+            carried = self._carried(attempt, decision, situation, work, held)
             done = Completion(decision, situation, pin, plan, None, carried, pin.record)
             return self._recorder.completed(attempt, held, done)
 
@@ -326,7 +326,7 @@ class Refresher:
             if redefined is not None:
                 self._redefine(meta, storage, redefined, work, held)
         else:
-            committed_version = self._carried(attempt, computed.decision, situation, pin, storage, definition)
+            committed_version = self._carried(attempt, computed.decision, situation, work, held)
         done = Completion(computed.decision, situation, pin, plan, computed, committed_version, record)
         result = self._recorder.completed(attempt, held, done)
         self._handles.give(self._logs.at(meta.path), pin.handle)
@@ -342,17 +342,13 @@ class Refresher:
         self._recorder.redefined(meta, definition, work.plan)
 
     def _carried(
-        self,
-        attempt: Attempt,
-        decision: Decision,
-        situation: Situation,
-        pin: Pin,
-        storage: Storage,
-        definition: Definition,
+        self, attempt: Attempt, decision: Decision, situation: Situation, work: Work, held: HeldLease
     ) -> int | None:
         """Put a frontier that only the catalog would hold into a commit of its own, once it is far ahead."""
+        storage, pin, definition = work.storage, work.pin, work.definition
         if not _overdue(pin, situation):
             return None
+        held.check()
         record = self._commit_record(attempt, decision, situation, pin, definition)
         spark = self._workspace(definition).session if pin.not_fast and not pin.marks else None
         return carry_frontier(storage, pin, record, spark=spark).version

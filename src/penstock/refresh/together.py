@@ -41,14 +41,15 @@ def refresh_together(
 ) -> list[RefreshResult]:
     """Refresh the targets and everything upstream of them, as of a moment; results upstreams first, ties by name.
 
-    With `isolate`, the error of one table is kept in history and blocks its consumers only; else it is raised. With a
+    With `isolate`, as for cron: the error of one table is kept in history and blocks its consumers only, and an
+    abnormal number of changes is such an error. Else it is raised, and whoever asked for the changes gets them. With a
     `redefinition` of the target, the rows of its new definition take the place of the old ones.
     """
     tour = begin(warehouse, frozenset(meta.table_id for meta in targets), stamp, redefinition=redefinition)
     told = None if report is None else _one_at_a_time(report)
 
     def bring(key: str) -> None:
-        outcome = carry_out(warehouse, tour, key, told)
+        outcome = carry_out(warehouse, tour, key, told, fused=isolate)
         tour.arrived[key] = outcome.arrival
         if outcome.error is not None and not isolate:
             raise outcome.error

@@ -6,7 +6,7 @@
 
 Several tours can be under way at once, each with a version vector of its own, never with a table in common: a table
 that takes long holds up its own consumers and nobody else. Tables that usually take long, measured by the tightest lag
-there is, may not take the last free worker, so quick tables need never queue behind slow ones.
+there is, never have all workers at once, so quick tables need not queue behind slow ones.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from penstock.schedule.backoff import Backoff
 from penstock.schedule.due import SCHEDULED, Picture
 
 HEAVY: Final = 4
-"""A table that takes more than the tightest lag divided by this is a slow one."""
+"""A table that takes more than the tightest lag divided by this is a slow one; one that takes less than another's time
+divided by this is quick beside it."""
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -49,6 +50,8 @@ class Plan:
 class _Rest:
     failures: int
     until: datetime
+    shown: datetime | None
+    """What it showed when it failed."""
     told: bool = False
     """Whoever was blocked by it has been freed."""
 
@@ -82,6 +85,7 @@ class Dispatcher:
             self._was_paused = False
             self._forget_overtaken(picture, now)
         woken, claimed = frozenset(woken), self.claimed()
+        self._end_rests_of_the_mended(picture)
         self._free_consumers_of_the_rested(picture, now)
         back = self._held_back(picture, claimed, now)
         wanted: set[str] = set()
@@ -133,7 +137,8 @@ class Dispatcher:
             return None
         at_work = {(id(task.tour), task.key) for task in self._running}
         ready = [Task(tour, key) for tour in self._tours for key in tour.ready() if (id(tour), key) not in at_work]
-        if free == 1 and self.workers > 1:
+        # Counted, not left to whether a worker happens to be idle: under quick tables enough for all, none ever is.
+        if self.workers > 1 and sum(self.is_heavy(task.key) for task in self._running) >= self.workers - 1:
             ready = [task for task in ready if not self.is_heavy(task.key)]
         if not ready:
             return None
@@ -158,7 +163,9 @@ class Dispatcher:
             self._arrived(task.key, quiet=result is not None and result.action is Action.NO_DATA)
             self._took[task.key] = took
         elif arrival.result is not None and arrival.result.reason_code == "INCONSISTENT_PINS":
-            self._tried.pop(task.key, None)
+            # With those that wait for it: it may take part only because one of them is due.
+            for key in (task.key, *task.tour.scene.graph.downstream(task.key)):
+                self._tried.pop(key, None)
         else:
             self._blocked.add(task.key)
 
@@ -236,17 +243,28 @@ class Dispatcher:
     def _held_back(self, picture: Picture, claimed: set[str], now: datetime) -> set[str]:
         """What is upstream of tables that are late and only wait for upstreams under way.
 
-        Upstreams that are busy in turns would otherwise never leave such a table a moment to set out.
+        Upstreams that are busy in turns would otherwise never leave such a table a moment to set out. A quick one is
+        not held back for a slow one: what is still under way when that ends is waited for in turn, and takes less.
         """
         back: set[str] = set()
         for meta in picture.scheduled():
             key, shown = meta.table_id, meta.data_timestamp
             if key in claimed or (shown is not None and now - shown <= picture.lags[key]):
                 continue
-            upstream = picture.graph.upstream(key)
-            if upstream & claimed and not self._is_resting(key, now):
-                back |= upstream
+            upstream = picture.graph.upstream(key) & picture.tables.keys()
+            busy = upstream & claimed
+            if not busy or self._is_resting(key, now) or self._is_held_up(picture, key, now):
+                continue
+            usual = {each: self._took.get(each, timedelta.max) for each in upstream}
+            longest = max(usual[each] for each in busy)
+            back |= {each for each in upstream if usual[each] >= longest / HEAVY}
         return back
+
+    def _end_rests_of_the_mended(self, picture: Picture) -> None:
+        """Somebody has brought it forward by hand: whatever was the matter has passed."""
+        for key, rest in list(self._rests.items()):
+            if key in picture.tables and picture.tables[key].data_timestamp != rest.shown:
+                self._arrived(key, quiet=False)
 
     def _free_consumers_of_the_rested(self, picture: Picture, now: datetime) -> None:
         """A rest that is over frees whoever was blocked by it, once."""
@@ -271,7 +289,12 @@ class Dispatcher:
         """It rests a while: longer each time, unless somebody else was only busy with it."""
         before = self._rests[key].failures if key in self._rests else 0
         failures = before + 1
-        self._rests[key] = _Rest(failures if counts else before, now + self.backoff.wait(failures if counts else 1))
+        meta = self._picture.tables.get(key) if self._picture is not None else None
+        self._rests[key] = _Rest(
+            failures if counts else before,
+            now + self.backoff.wait(failures if counts else 1),
+            meta.data_timestamp if meta is not None else None,
+        )
         self.quiet.discard(key)
 
     def _deadline(self, task: Task, left: frozenset[str]) -> datetime:

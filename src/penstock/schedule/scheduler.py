@@ -87,7 +87,8 @@ class Scheduler:
             if left is not None and self._stopping.is_set():
                 return left
             self._stopping.wait(1.0)
-        return []
+        # Of a leadership that was lost, something may run still.
+        return self._drain()
 
     def stop(self) -> None:
         """Begin nothing more, let running refreshes end, then return from `run`."""
@@ -166,7 +167,9 @@ class Scheduler:
         interval = settings.scheduler_interval_ms / 1000
         if picture is None or not picture.lags:
             return interval
-        return max(0.01, min(interval, (next_stamp(now, min(picture.lags.values())) - now).total_seconds()))
+        # Counted from when this look began: what has become due while it lasted was not seen.
+        due_at = next_stamp(now, min(picture.lags.values()))
+        return max(0.01, min(interval, (due_at - self._clock.now()).total_seconds()))
 
     def _begin(self, picture: Picture) -> None:
         settings = self._settings()

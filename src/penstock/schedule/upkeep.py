@@ -76,8 +76,10 @@ class Upkeep:
         catalog.prune_alerts(keep, now=self._warehouse.now())
 
     def lay_out(self) -> list[str]:
-        """Lay out what needs it; returns the names."""
+        """Lay out what needs it; returns the names. Nothing while the catalog is paused."""
         warehouse = self._warehouse
+        if warehouse.catalog.paused():
+            return []
         picture = Picture.of(warehouse.catalog, timedelta(seconds=warehouse.settings.min_target_lag_seconds))
         counted = {each.stream_table_id: each.refresh_count for each in warehouse.catalog.all_counters()}
         done = []

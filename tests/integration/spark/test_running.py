@@ -89,6 +89,7 @@ def test_pause_and_the_switch_stop_the_scheduler_but_not_a_person(ps: StreamTabl
         until(lambda: running.leads)
         ps.sql("INSERT INTO src VALUES (4, 9, 1)")
         time.sleep(3)
+        assert ps.tick() == [], "it comes from cron, not from a person"
         assert (9, 1) not in rows(ps, "groups")
         assert ps.refresh("groups").action == "INCREMENTAL"
         ps.resume()
@@ -117,6 +118,10 @@ def test_a_mass_update_blows_the_fuse_and_a_person_can_let_it_through(
         ps.sql("INSERT INTO src SELECT id, 1, 1 FROM range(500)")
         until(lambda: _status(ps, "groups") == "SUSPENDED")
         assert rows(ps, "groups") == before
+    ps.sql("ALTER STREAM TABLE groups RESUME")
+    ps.tick()
+    assert _status(ps, "groups") == "SUSPENDED", "cron is no person"
+    assert rows(ps, "groups") == before
     assert "500 changed rows" in str(next(row.last_error for row in ps.status()))
     ps.refresh("groups")
     assert rows(ps, "groups") != before

@@ -54,6 +54,15 @@ def test_a_consumer_reads_its_upstream_at_the_version_that_arrived() -> None:
     assert dict(move.pins.versions) == {"x": 10, "a": 7}
 
 
+def test_a_base_table_is_read_at_the_version_that_the_upstream_shows_though_another_was_pinned() -> None:
+    one = tour({"a": "x", "d": "a x"}, "d")
+    # Somebody refreshed it by hand since the tour began.
+    one.arrived["a"] = shows(8, x=12)
+    move = one.move("d")
+    assert isinstance(move, Run)
+    assert dict(move.pins.versions) == {"x": 12, "a": 8}
+
+
 def test_arms_that_disagree_are_not_joined() -> None:
     one = tour({"a": "x", "b": "x", "d": "a b"}, "d")
     one.arrived |= {"a": shows(7, x=10), "b": shows(3, x=9)}

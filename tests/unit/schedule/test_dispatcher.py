@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
 from penstock.catalog.model import Action, Dependency, SourceType, Status, StreamTableMeta
-from penstock.errors import CommitConflict, TableBusy
+from penstock.errors import CatalogError, CommitConflict, TableBusy
 from penstock.graph.dag import StreamGraph
 from penstock.graph.lag import resolve_lags
 from penstock.graph.order import order_refreshes
@@ -18,8 +20,10 @@ from penstock.names import TableName
 from penstock.refresh.result import RefreshResult
 from penstock.refresh.tour import Arrival, Scene, Tour
 from penstock.schedule.backoff import Backoff
+from penstock.schedule.begin_due import begin_due
 from penstock.schedule.dispatcher import Dispatcher, Task
 from penstock.schedule.due import Picture
+from penstock.testing.clock import FakeClock
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
@@ -259,15 +263,14 @@ def test_the_end_of_a_rest_frees_consumers_that_only_pull_the_table() -> None:
 
 def test_a_woken_consumer_of_a_resting_table_is_told_once() -> None:
     stage = Stage({"u": "t", "c": "u"}, lag=86_400)
-    for key in ("u", "c"):
-        stage.set(key, data_timestamp=NOW - timedelta(days=3))
+    stage.set("u", data_timestamp=NOW)
+    stage.set("c", data_timestamp=NOW - timedelta(days=3))
     tour = stage.begin()
     stage.end(stage.start_all()[0], error=ERROR)
     [blocked] = stage.start_all()
     tour.arrived["c"] = Arrival(_result(Action.SKIP), blocked=True)
     stage.dispatcher.ended(blocked, None, QUICK, NOW)
-    for key in ("u", "c"):
-        stage.set(key, data_timestamp=NOW)
+    stage.set("c", data_timestamp=NOW)
     assert stage.plan(NOW + SECOND, woken=("c",)) == set()
 
 
@@ -325,7 +328,109 @@ def test_after_stop_nothing_is_started() -> None:
     assert stage.start_all() == []
 
 
+def test_a_tour_that_could_not_begin_is_tried_again_after_a_rest_not_at_the_next_stamp() -> None:
+    class Down:
+        def woken(self, keys: object) -> frozenset[str]:
+            return frozenset()
+
+        def begin(self, *what: object) -> Tour:
+            raise CatalogError(why="gone for a moment", fix="wait")
+
+    stage, clock = Stage({"a": "t"}, lag=86_400), FakeClock(NOW)
+    stage.set("a", data_timestamp=NOW - timedelta(days=3))
+    workshop: Any = Down()
+    with pytest.raises(CatalogError):
+        begin_due(stage.dispatcher, workshop, stage.picture(), clock, nullcontext())
+    assert stage.plan(NOW + SECOND) == set()
+    assert stage.plan(NOW + 3 * SECOND) == {"a"}
+
+
+def test_tables_that_failed_together_do_not_come_back_together() -> None:
+    stage = Stage({f"t{number}": "x" for number in range(20)}, workers=21)
+    stage.begin()
+    for task in stage.start_all():
+        stage.end(task, error=ERROR)
+    back = {stage.dispatcher._rests[key].until - NOW for key in stage.tables}
+    assert len(back) == 20
+    assert max(back) - min(back) > SECOND / 2
+    assert min(back) >= 2 * SECOND * 0.75
+    assert max(back) <= 2 * SECOND * 1.25
+
+
 @pytest.mark.parametrize("failures", [1, 5, 40, 100_000])
 def test_waits_are_bounded(failures: int) -> None:
     backoff = Backoff(SECOND, 60 * SECOND, random.Random(failures))
     assert SECOND * 0.75 <= backoff.wait(failures) <= 75 * SECOND
+
+
+def test_a_table_whose_upstream_found_no_common_pins_is_tried_again_at_once() -> None:
+    stage = Stage({"u": "t", "c": "u"})
+    stage.set("u", data_timestamp=NOW)
+    tour = stage.begin()
+    [task] = stage.start_all()
+    tour.arrived["u"] = Arrival(replace(_result(Action.SKIP), reason_code="INCONSISTENT_PINS"), blocked=True)
+    stage.dispatcher.ended(task, None, QUICK, NOW)
+    [blocked] = stage.start_all()
+    tour.arrived["c"] = Arrival(replace(_result(Action.SKIP), reason_code="UPSTREAM_BLOCKED"), blocked=True)
+    stage.dispatcher.ended(blocked, None, QUICK, NOW)
+    assert stage.plan(NOW + SECOND) == {"c"}
+
+
+def test_a_late_table_that_waits_for_a_person_holds_nobody_back() -> None:
+    stage = Stage({"stopped": "t", "slow": "t", "quick": "t", "late": "stopped slow quick"})
+    stage.set("stopped", status=Status.SUSPENDED)
+    stage.set("quick", data_timestamp=NOW)
+    tour = stage.begin()
+    tour.arrived["late"] = tour.arrived["quick"] = tour.arrived["stopped"] = Arrival(blocked=True)
+    assert keys(stage.start_all()) == ["slow"]
+    assert stage.plan(NOW + timedelta(minutes=1)) == {"quick"}
+
+
+def test_quick_tables_that_are_at_work_all_the_time_leave_a_slow_one_its_turn() -> None:
+    stage = Stage({"a": "t", "b": "t", "c": "t", "slow": "t"}, workers=2)
+    stage.begin()
+    while tasks := stage.start_all():
+        for task in tasks:
+            stage.end(task, took=SLOW if task.key == "slow" else QUICK)
+    stage.set("slow", data_timestamp=NOW + timedelta(minutes=1))
+    running: list[Task] = []
+    for minute in range(1, 11):
+        now = NOW + timedelta(minutes=minute)
+        stage.begin(now)
+        running += stage.start_all()
+        if "slow" in keys(running):
+            break
+        stage.end(running.pop(0), now)
+        running += stage.start_all()
+        assert len(running) == 2
+    assert "slow" in keys(running)
+    stage.begin(now + timedelta(minutes=1))
+    assert sum(stage.dispatcher.is_heavy(task.key) for task in stage.dispatcher.running) == 1
+
+
+def test_slow_tables_never_have_all_workers() -> None:
+    stage = Stage({"a": "t", "b": "t", "quick": "t"}, workers=2)
+    stage.begin()
+    while tasks := stage.start_all():
+        for task in tasks:
+            stage.end(task, took=QUICK if task.key == "quick" else SLOW)
+    stage.set("quick", data_timestamp=NOW - timedelta(hours=1))
+    stage.begin(NOW + timedelta(minutes=1))
+    running = stage.start_all()
+    assert keys(running) == ["quick", "a"]
+    stage.end(running[0], NOW + timedelta(minutes=1))
+    assert stage.start_all() == []
+
+
+def test_a_table_that_a_person_brought_forward_rests_no_longer_nor_do_its_consumers() -> None:
+    stage = Stage({"a": "t", "b": "a"})
+    stage.dispatcher.backoff = Backoff(300 * SECOND, 300 * SECOND, random.Random(1))
+    tour = stage.begin()
+    stage.end(stage.start_all()[0], error=ERROR)
+    [blocked] = stage.start_all()
+    tour.arrived["b"] = Arrival(_result(Action.SKIP), blocked=True)
+    stage.dispatcher.ended(blocked, None, QUICK, NOW)
+    assert stage.plan(NOW + timedelta(minutes=1)) == set()
+    stage.set("a", data_timestamp=NOW + timedelta(minutes=1))
+    assert stage.plan(NOW + timedelta(minutes=1)) == {"b"}
+    assert stage.plan(NOW + timedelta(minutes=2)) == {"a", "b"}

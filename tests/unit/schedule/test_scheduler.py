@@ -6,12 +6,12 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from penstock.catalog import Action, Dependency, SourceType, SqliteCatalog, Status, StreamTableMeta
+from penstock.catalog import SCHEDULER, Action, Dependency, SourceType, SqliteCatalog, Status, StreamTableMeta
 from penstock.errors import CatalogError, CommitConflict, EngineUnavailable, PenstockError
 from penstock.graph.dag import StreamGraph
 from penstock.graph.lag import resolve_lags
@@ -20,13 +20,17 @@ from penstock.names import Frontier, TableName
 from penstock.refresh.result import RefreshResult
 from penstock.refresh.together import Outcome
 from penstock.refresh.tour import Arrival, Rest, Scene, Skip, Tour
+from penstock.schedule import leader as leader_module
 from penstock.schedule import scheduler as scheduler_module
 from penstock.schedule.clock import SystemClock
 from penstock.schedule.due import Picture
+from penstock.schedule.grid import next_stamp
+from penstock.schedule.leader import Candidate
 from penstock.schedule.running import Running
 from penstock.schedule.scheduler import Scheduler
 from penstock.schedule.steady_clock import SteadyClock
 from penstock.settings import Settings
+from penstock.testing.clock import FakeClock
 
 READS = {"a": ["t"], "b": ["a"], "c": ["t"]}
 
@@ -195,6 +199,32 @@ def test_stopping_waits_for_what_runs_and_begins_nothing_more(bench: Bench, star
     assert sorted(bench.done) == ["a", "c"], "b had not begun"
 
 
+def test_while_it_drains_nobody_else_leads(bench: Bench, start: Callable[..., Running], tmp_path: Path) -> None:
+    at_work, go_on = threading.Event(), threading.Event()
+
+    def work(key: str) -> PenstockError | None:
+        at_work.set()
+        go_on.wait(10)
+        return None
+
+    bench.work = work
+    running = start()
+    assert at_work.wait(10)
+    stopping = threading.Thread(target=running.stop)
+    stopping.start()
+    until(lambda: not running.leads)
+    with SqliteCatalog(tmp_path / "catalog.db") as catalog:
+        # Another would set out for the very tables that are at work here.
+        for _ in range(20):
+            assert Candidate(catalog).stand() is None
+            time.sleep(0.01)
+        go_on.set()
+        stopping.join()
+        successor = Candidate(catalog).stand()
+        assert successor is not None
+        successor.end()
+
+
 def test_what_does_not_end_in_time_is_named(bench: Bench, start: Callable[..., Running]) -> None:
     at_work, go_on = threading.Event(), threading.Event()
 
@@ -209,6 +239,74 @@ def test_what_does_not_end_in_time_is_named(bench: Bench, start: Callable[..., R
     assert at_work.wait(10)
     assert "default.c" in running.stop()
     go_on.set()
+
+
+def test_what_still_runs_of_a_leadership_that_was_lost_is_named_too(
+    bench: Bench, start: Callable[..., Running], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leader_module, "TERM", timedelta(seconds=0.3))
+    at_work, go_on = threading.Event(), threading.Event()
+
+    def work(key: str) -> PenstockError | None:
+        if key == "c":
+            at_work.set()
+            go_on.wait(30)
+        return None
+
+    bench.work = work
+    running = start(drain_seconds=0)
+    assert at_work.wait(10)
+    with SqliteCatalog(tmp_path / "catalog.db") as catalog:
+        hour = timedelta(hours=1)
+        catalog.acquire_lease(SCHEDULER, "elsewhere:1:x", hour, now=catalog.now() + hour)
+    until(lambda: running.rival is not None)
+    assert running.stop() == ["default.c"]
+    go_on.set()
+
+
+def test_another_number_of_workers_holds_at_once(bench: Bench, tmp_path: Path) -> None:
+    at_work: set[str] = set()
+    go_on = threading.Event()
+
+    def work(key: str) -> PenstockError | None:
+        at_work.add(key)
+        go_on.wait(10)
+        return None
+
+    bench.work = work
+    held = [Settings(scheduler_interval_ms=20, max_concurrent_refreshes=1)]
+    with SqliteCatalog(tmp_path / "catalog.db") as catalog:
+        running = Running(Scheduler(bench, catalog, lambda: held[0], SteadyClock(SystemClock())))
+        until(lambda: len(at_work) == 1)
+        held[0] = Settings(scheduler_interval_ms=20, max_concurrent_refreshes=3)
+        until(lambda: at_work == {"a", "c"})
+        go_on.set()
+        assert running.stop() == []
+
+
+def test_whoever_takes_over_from_a_clock_that_was_ahead_goes_on_from_there(
+    bench: Bench, start: Callable[..., Running]
+) -> None:
+    ahead = datetime.now(UTC) + timedelta(hours=1)
+    bench.tables = {key: replace(meta, data_timestamp=ahead) for key, meta in bench.tables.items()}
+    running = start()
+    until(lambda: set(bench.done) == set(READS))
+    running.stop()
+    assert all(meta.data_timestamp is not None and meta.data_timestamp > ahead for meta in bench.tables.values())
+
+
+@pytest.mark.parametrize("takes", [0.0, 0.2, 0.3, 5.0])
+def test_a_look_that_takes_long_does_not_put_the_next_one_off(bench: Bench, tmp_path: Path, takes: float) -> None:
+    wall = FakeClock()
+    first = next_stamp(wall.now(), timedelta(seconds=1))
+    bench.before_begin = lambda: wall.sleep(takes)
+    with SqliteCatalog(tmp_path / "catalog.db") as catalog:
+        held = Settings()
+        scheduler = Scheduler(bench, catalog, lambda: held, SteadyClock(wall, lambda: 0.0))
+        wait = scheduler._step()
+        scheduler._drain()
+    begun = wall.now() + timedelta(seconds=wait)
+    assert begun <= max(first, wall.now() + timedelta(seconds=0.01))
 
 
 def test_two_schedulers_one_leads_and_the_other_takes_over(bench: Bench, start: Callable[..., Running]) -> None:

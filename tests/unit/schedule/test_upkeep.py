@@ -1,14 +1,18 @@
-"""Old history goes once an hour, and not before."""
+"""Old history goes once an hour, and not before; a paused catalog is left as it is."""
 
 from __future__ import annotations
 
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
 
 from penstock.api import look
 from penstock.catalog import Action, RefreshRecord, RefreshStatus, StreamTableMeta
 from penstock.graph.side_by_side import plain_thread
 from penstock.names import TableName
+from penstock.schedule import upkeep as upkeep_module
 from penstock.schedule.upkeep import PRUNE_EVERY, Upkeep
 from penstock.testing.clock import FakeStopwatch
 
@@ -39,3 +43,24 @@ def test_history_is_pruned_once_an_hour(tmp_path: Path) -> None:
         stopwatch.seconds = PRUNE_EVERY
         upkeep.prune()
         assert [each.refresh_id for each in catalog.recent_history()] == [f"{1:032x}"]
+
+
+def test_while_paused_no_table_is_laid_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[str] = []
+
+    def advise_one(warehouse: object, meta: StreamTableMeta) -> object:
+        looked.append(str(meta.name))
+        return SimpleNamespace(needed=False, layout=SimpleNamespace(bytes=0))
+
+    monkeypatch.setattr(upkeep_module, "advise_one", advise_one)
+    monkeypatch.setattr(upkeep_module, "REFRESHES", 0)
+    with look(tmp_path) as tables:
+        upkeep = Upkeep(tables._warehouse, plain_thread, FakeStopwatch())
+        meta = StreamTableMeta(name=TableName.parse("t"), table_id="t", path="", query="", definition_hash="")
+        tables._warehouse.catalog.insert(meta, [], now=tables._warehouse.now())
+        tables.pause()
+        upkeep.lay_out()
+        assert looked == []
+        tables.resume()
+        upkeep.lay_out()
+        assert looked == ["default.t"]

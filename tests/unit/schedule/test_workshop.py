@@ -18,8 +18,10 @@ from penstock.api import look
 from penstock.catalog import Dependency, SourceType, Status, StreamTableMeta
 from penstock.errors import TableBusy
 from penstock.names import TableName
-from penstock.refresh.tour import Skip
+from penstock.refresh.together import Outcome
+from penstock.refresh.tour import Arrival, Skip, Tour
 from penstock.refresh.warehouse import Warehouse
+from penstock.schedule import workshop as workshop_module
 from penstock.schedule.workshop import WarehouseWorkshop
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -102,6 +104,26 @@ def test_a_table_that_another_process_holds_is_skipped_and_history_says_so_once(
     assert line.reason is not None
     assert line.reason.startswith("TABLE_BUSY: default.held is being refreshed by elsewhere:1:abc")
     assert catalog.counters(meta.id).skip_count == 1
+
+
+def test_a_table_suspended_since_its_tour_began_is_left_alone_and_the_others_have_a_fuse(
+    warehouse: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[tuple[str, dict[str, object]]] = []
+
+    def carried_out(warehouse: Warehouse, tour: Tour, key: str, **how: object) -> Outcome:
+        done.append((key, how))
+        return Outcome(Arrival())
+
+    monkeypatch.setattr(workshop_module, "carry_out", carried_out)
+    for name in ("stopped", "going"):
+        add(warehouse, name, written(tmp_path / name))
+    catalog, workshop = warehouse.catalog, WarehouseWorkshop(warehouse)
+    tour = workshop.begin(frozenset({"stopped", "going"}), NOW, frozenset())
+    catalog.update_status(catalog.get_by_table_id("stopped").id, Status.SUSPENDED, now=NOW)
+    assert workshop.carry_out(tour, "stopped") == Outcome(Arrival(blocked=True))
+    assert workshop.carry_out(tour, "going") == Outcome(Arrival())
+    assert done == [("going", {"patience": timedelta(0), "fused": True})]
 
 
 def test_workers_may_note_what_is_quiet_while_the_loop_looks(warehouse: Warehouse, tmp_path: Path) -> None:
