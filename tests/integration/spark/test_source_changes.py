@@ -216,6 +216,16 @@ def test_a_change_that_an_interval_can_express(ps: StreamTables, kind: str, chan
             "another",
             id="used column dropped and added anew",
         ),
+        pytest.param(
+            "",
+            [
+                "ALTER TABLE src SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')",
+                "ALTER TABLE src RENAME COLUMN v TO w",
+                "ALTER TABLE src ADD COLUMNS (v INT)",
+            ],
+            "another",
+            id="used column renamed and added anew, by a mapping that was not there",
+        ),
     ],
 )
 def test_a_change_that_needs_a_rebuild(ps: StreamTables, kind: str, changes: list[str], says: str) -> None:
@@ -298,6 +308,16 @@ def test_a_change_that_breaks_the_query_keeps_the_rows(
     assert str(ps.refresh("bag").action) == then
     assert_exact(ps, "bag")
     assert ps.status()[0].status == "ACTIVE"
+
+
+def test_a_field_that_was_dropped_and_added_anew_is_another_one(ps: StreamTables) -> None:
+    ps.sql(f"CREATE TABLE src (id INT, s STRUCT<x: INT, a: INT>) {MAPPED}")
+    ps.sql("INSERT INTO src VALUES (1, named_struct('x', 1, 'a', 5))")
+    ps.create_stream_table("bag", "SELECT id, s.a AS a FROM src")
+    ps.sql("ALTER TABLE src DROP COLUMN s.a")
+    ps.sql("ALTER TABLE src ADD COLUMN s.a INT")
+    assert ps.refresh("bag").reason_code == "SOURCE_CHANGED"
+    assert_exact(ps, "bag")
 
 
 def test_a_star_keeps_its_columns_when_the_source_grows(ps: StreamTables) -> None:
