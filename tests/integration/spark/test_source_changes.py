@@ -435,3 +435,35 @@ def test_a_redefined_view_is_noticed_even_if_no_row_moved(ps: StreamTables) -> N
     with pytest.raises(QueryInvalid, match="inner_view"):
         ps.refresh("st")
     assert ps.status()[1].status == "ERROR"
+
+
+@pytest.mark.parametrize(
+    ("changes", "rows"),
+    [
+        pytest.param(["CREATE OR REPLACE VIEW shop.seen (v, id) AS SELECT id, v FROM pairs"], [(2, 1)], id="columns"),
+        pytest.param(
+            ["USE elsewhere", "CREATE OR REPLACE VIEW shop.seen (id, v) AS SELECT id, v FROM pairs", "USE shop"],
+            [(3, 4)],
+            id="schema",
+        ),
+    ],
+)
+def test_a_view_of_the_same_text_is_another_one(
+    ps: StreamTables, tmp_path: Path, changes: list[str], rows: list[tuple[int, int]]
+) -> None:
+    ps.sql(f"""
+        CREATE SCHEMA elsewhere LOCATION '{tmp_path / "elsewhere.db"}';
+        CREATE TABLE pairs AS SELECT 1 AS id, 2 AS v;
+        CREATE TABLE elsewhere.pairs AS SELECT 3 AS id, 4 AS v;
+        CREATE VIEW seen (id, v) AS SELECT id, v FROM pairs""")
+    try:
+        ps.create_stream_table("st", "SELECT id, v FROM seen")
+        assert ps.refresh("st").action == "NO_DATA"
+        for change in changes:
+            ps.sql(change)
+        assert ps.refresh("st").reason_code == "VIEW_CHANGED"
+        assert list(map(tuple, ps.table("st").collect())) == rows
+        assert ps.refresh("st").action == "NO_DATA"
+    finally:
+        ps.sql("USE shop")
+        ps.spark.sql("DROP SCHEMA elsewhere CASCADE")
