@@ -42,6 +42,7 @@ from penstock.engine.catalyst import Catalyst, node_kind, unlogged
 from penstock.engine.functions import OPAQUE, function_code, functions_called
 from penstock.engine.normalise import normalise
 from penstock.engine.python_query import frame_of
+from penstock.engine.registry import view_statements
 from penstock.engine.settled_order import BY_PEERS, orderable, settle_order, takes_rows_in_order
 from penstock.engine.settled_sums import settle_sums
 from penstock.engine.spark_errors import system_error
@@ -221,8 +222,7 @@ class _Binding:
             if kind == "View":
                 name = str(node.desc().identifier().unquotedString())
                 if not node.isTempView() and self._stream_table(str(node.desc().identifier().quotedString())) is None:
-                    text = node.desc().viewText()
-                    views[name] = str(text.get()) if text.isDefined() else ""
+                    views[name] = view_statements(node.desc()) if node.desc().viewText().isDefined() else ""
             elif kind == "LogicalRelation":
                 path = self._catalyst.delta_path(node)
                 source = self._source_at(path, _relation_name(node, path)) if path else None

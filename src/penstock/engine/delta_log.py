@@ -312,7 +312,7 @@ class DeltaLog:
                     ) from None
                 try:
                     found = self._parse_commit(version, text, stamp)
-                except (ValueError, KeyError) as broken:
+                except (ValueError, KeyError, TypeError, AttributeError) as broken:
                     # It may be mended, from a copy or by its writer: so it is tried again.
                     why = f"its log entry {version:020d}.json cannot be read ({broken})"
                     raise StorageUnreachable(name=self.root, why=why) from broken
@@ -442,6 +442,9 @@ class DeltaLog:
         metadata: Metadata | None = None
         protocol: Protocol | None = None
         info: Mapping[str, Any] = {}
+        if not text.strip():
+            # What a power cut leaves of an entry: going past it would lose its rows for good.
+            raise ValueError("it is empty")
         for action in _lines(text):
             if body := action.get("add"):
                 adds.append(Added(self._file(body), body.get("dataChange", True)))

@@ -1,7 +1,8 @@
 """How a table's columns differ between two versions, and whether that touches the columns a query uses.
 
-Columns are the same if their column-mapping ids are, or, where the table keeps none, if their names are (without
-regard to case, as Spark resolves them). Field order, comments and properties do not matter.
+Columns are the same if their names in the files are, which column mapping keeps apart from those in the schema; where
+there is no mapping, the two are one (without regard to case, as Spark resolves them). The same holds for the fields
+inside a column. The order of columns, comments and properties do not matter.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass, field
 
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
-_ID = "delta.columnMapping.id"
+_PHYSICAL = "delta.columnMapping.physicalName"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,18 +45,19 @@ class SchemaDrift:
 
 def schema_drift(before: StructType, after: StructType) -> SchemaDrift:
     """The difference of two schemas of one table."""
-    by_id = all(_ID in column.metadata for column in [*before.fields, *after.fields])
-    old = {_identity(column, by_id): column for column in before.fields}
-    new = {_identity(column, by_id): column for column in after.fields}
+    # Files from before a mapping have the names of then; where a mapping was taken away, all were written anew.
+    mapped = any(_PHYSICAL in column.metadata for column in after.fields)
+    old = {_identity(column, mapped): column for column in before.fields}
+    new = {_identity(column, mapped): column for column in after.fields}
     shared = [(old[identity], new[identity]) for identity in old if identity in new]
     return SchemaDrift(
         added=tuple(column.name for identity, column in new.items() if identity not in old),
         dropped=tuple(column.name for identity, column in old.items() if identity not in new),
         renamed={was.name: now.name for was, now in shared if was.name.lower() != now.name.lower()},
         retyped={
-            was.name: (was.dataType.simpleString(), now.dataType.simpleString())
+            was.name: (was.dataType.simpleString(), _told(was.dataType, now.dataType))
             for was, now in shared
-            if bare(was.dataType) != bare(now.dataType)
+            if not _same(was.dataType, now.dataType, mapped)
         },
         loosened=tuple(now.name for was, now in shared if now.nullable and not was.nullable),
     )
@@ -100,5 +102,26 @@ def bare(kind: DataType) -> DataType:
     return kind
 
 
-def _identity(column: StructField, by_id: bool) -> str:
-    return str(column.metadata[_ID]) if by_id else column.name.lower()
+def _identity(column: StructField, mapped: bool) -> str:
+    return str(column.metadata.get(_PHYSICAL, column.name) if mapped else column.name).lower()
+
+
+def _same(was: DataType, now: DataType, mapped: bool) -> bool:
+    """True if the types are the same, and the fields inside are those that had these names before."""
+    match was, now:
+        case StructType(), StructType():
+            return was.names == now.names and all(
+                (not mapped or _identity(one, mapped) == _identity(two, mapped))
+                and _same(one.dataType, two.dataType, mapped)
+                for one, two in zip(was.fields, now.fields, strict=True)
+            )
+        case ArrayType(), ArrayType():
+            return _same(was.elementType, now.elementType, mapped)
+        case MapType(), MapType():
+            return _same(was.keyType, now.keyType, mapped) and _same(was.valueType, now.valueType, mapped)
+    return was == now
+
+
+def _told(was: DataType, now: DataType) -> str:
+    text = now.simpleString()
+    return f"{text} with another field of an old name" if text == was.simpleString() else text

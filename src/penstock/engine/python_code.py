@@ -1,15 +1,20 @@
 """A fingerprint of what a Python function does: equal for the same source in any process, other after a change.
 
     function  =  bytecode, constants and names  +  defaults  +  closure  +  the globals that it uses
+    class     =  its methods, properties and values  +  the classes that it comes from
+    object    =  its class  +  what a pickle of it would hold
 
 File names and line numbers are left out, so moving a function changes nothing. Functions and classes that it reaches by
-name are followed; modules are not, beyond their name. Another version of Python compiles to another bytecode, which is
-taken for a change: a rebuild too many, never one too few.
+name are followed; modules, and classes of installed packages, are not, beyond their name. Another version of Python
+compiles to another bytecode, which is taken for a change: a rebuild too many, never one too few.
 """
 
 from __future__ import annotations
 
+import copyreg
 import hashlib
+import sys
+import sysconfig
 from collections.abc import Iterator
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -18,6 +23,11 @@ from pyspark import cloudpickle
 
 _DEEP = 12
 """Values that refer to each other are followed so far."""
+
+_PACKAGES = tuple(sysconfig.get_path(each) for each in ("stdlib", "platstdlib", "purelib", "platlib"))
+
+_Seen = dict[int, Any]
+"""What was met, by its id; held here, because the id of a value that is gone may be another's."""
 
 
 def fingerprint(command: bytes) -> str:
@@ -28,12 +38,12 @@ def fingerprint(command: bytes) -> str:
         # Whatever unpickling somebody's code raises: then nothing can be said about it.
         return ""
     digest = hashlib.sha256()
-    for part in _parts(loaded, set(), 0):
+    for part in _parts(loaded, {}, 0):
         digest.update(part.encode("utf-8", "backslashreplace") + b"\0")
     return digest.hexdigest()
 
 
-def _parts(value: Any, seen: set[int], depth: int) -> Iterator[str]:
+def _parts(value: Any, seen: _Seen, depth: int) -> Iterator[str]:
     if id(value) in seen or depth > _DEEP:
         yield "…"
         return
@@ -54,32 +64,62 @@ def _parts(value: Any, seen: set[int], depth: int) -> Iterator[str]:
         case ModuleType():
             yield f"module {value.__name__}"
         case CodeType():
-            seen.add(id(value))
+            seen[id(value)] = value
             yield from _code(value, seen, depth)
         case FunctionType():
-            seen.add(id(value))
+            seen[id(value)] = value
             yield from _function(value, seen, depth)
         case type():
-            seen.add(id(value))
+            seen[id(value)] = value
             yield f"class {value.__module__}.{value.__qualname__}"
-            for name, member in sorted(vars(value).items()):
-                if isinstance(member, FunctionType):
-                    yield name
-                    yield from _parts(member, seen, depth + 1)
+            # A package's own classes keep caches, which differ from one process to the next.
+            if not _installed(value):
+                for name, member in sorted(vars(value).items()):
+                    # Of the names that Python gives itself, only the methods are the author's.
+                    if isinstance(member, FunctionType) or not (name.startswith("__") and name.endswith("__")):
+                        yield name
+                        yield from _parts(member, seen, depth + 1)
+                yield from _parts(value.__bases__, seen, depth + 1)
+        case staticmethod() | classmethod():
+            yield type(value).__name__
+            yield from _parts(value.__func__, seen, depth + 1)
+        case property():
+            yield from _parts((value.fget, value.fset, value.fdel), seen, depth + 1)
         case _:
-            seen.add(id(value))
+            seen[id(value)] = value
             yield f"{type(value).__module__}.{type(value).__qualname__}"
             yield from _parts(type(value), seen, depth + 1)
-            yield from _parts(getattr(value, "__dict__", None) or "", seen, depth + 1)
+            yield from _parts(_state(value), seen, depth + 1)
 
 
-def _code(code: CodeType, seen: set[int], depth: int) -> Iterator[str]:
+def _installed(kind: type) -> bool:
+    """True if a class is Python's own, or of an installed package."""
+    module = sys.modules.get(kind.__module__)
+    if module is None or kind.__module__ == "__main__":
+        return False
+    file = getattr(module, "__file__", None)
+    return file is None or file.startswith(_PACKAGES)
+
+
+def _state(value: Any) -> Any:
+    """What an object holds, as pickling tells it: only that knows of objects that are not written in Python."""
+    reduce = copyreg.dispatch_table.get(type(value))
+    try:
+        told = value.__reduce_ex__(4) if reduce is None else reduce(value)
+    except Exception:
+        # Whatever an object raises that is not for pickling.
+        return getattr(value, "__dict__", None)
+    # The first part only says how to make an object of its class; the last two may be iterators.
+    return told if isinstance(told, str) else [list(part) if isinstance(part, Iterator) else part for part in told[1:]]
+
+
+def _code(code: CodeType, seen: _Seen, depth: int) -> Iterator[str]:
     yield f"code {code.co_code.hex()} {code.co_names} {code.co_varnames} {code.co_freevars} {code.co_argcount}"
     for constant in code.co_consts:
         yield from _parts(constant, seen, depth + 1)
 
 
-def _function(function: FunctionType, seen: set[int], depth: int) -> Iterator[str]:
+def _function(function: FunctionType, seen: _Seen, depth: int) -> Iterator[str]:
     yield from _parts(function.__code__, seen, depth + 1)
     yield from _parts(function.__defaults__, seen, depth + 1)
     yield from _parts(function.__kwdefaults__, seen, depth + 1)

@@ -55,13 +55,23 @@ def table_path(spark: SparkSession, name: TableName) -> str | None:
 
 
 def view_text(spark: SparkSession, view: str) -> str | None:
-    """The text of a permanent view (`catalog.schema.view`), or None if there is none."""
+    """What a permanent view (`catalog.schema.view`) means, or None if there is none."""
     *_, schema, table = view.split(".")
     external = _external(spark)
     if not external.databaseExists(schema) or not external.tableExists(schema, table):
         return None
-    text = external.getTable(schema, table).viewText()
-    return str(text.get()) if text.isDefined() else None
+    held = external.getTable(schema, table)
+    return view_statements(held) if held.viewText().isDefined() else None
+
+
+def view_statements(held: Any) -> str:
+    """What makes a view as it is: its text means nothing without its columns and the schema it was written in."""
+    schema = str(held.identifier().database().get())
+    namespace = held.viewCatalogAndNamespace()
+    home = str(namespace.apply(namespace.size() - 1)) if namespace.size() else schema
+    columns = ", ".join(quote(str(held.schema().apply(index).name())) for index in range(held.schema().size()))
+    identifier = f"{quote(schema)}.{quote(str(held.identifier().table()))}"
+    return f"USE {quote(home)};\nCREATE OR REPLACE VIEW {identifier} ({columns}) AS {held.viewText().get()}"
 
 
 def view_query(definition: Definition, storage: str) -> str:
@@ -111,7 +121,7 @@ def registered(spark: SparkSession) -> list[KnownTable]:
         for table in _strings(external.listTables(schema)):
             held = external.getTable(schema, table)
             if held.tableType().name() == "VIEW":
-                found.append(KnownTable(schema=schema, table=table, kind=KnownKind.VIEW, text=_view_text(held, schema)))
+                found.append(KnownTable(schema=schema, table=table, kind=KnownKind.VIEW, text=view_statements(held)))
             elif held.storage().locationUri().isDefined():
                 provider = held.provider()
                 found.append(
@@ -175,14 +185,6 @@ def _statements(known: KnownTable) -> list[str]:
     name = f"{quote(known.schema)}.{quote(known.table)}"
     location = (known.path or "").replace("\\", "\\\\").replace("'", "\\'")
     return [f"CREATE TABLE IF NOT EXISTS {name} USING {known.provider} LOCATION '{location}'"]
-
-
-def _view_text(held: Any, schema: str) -> str:
-    namespace = held.viewCatalogAndNamespace()
-    home = str(namespace.apply(namespace.size() - 1)) if namespace.size() else schema
-    columns = ", ".join(quote(str(held.schema().apply(index).name())) for index in range(held.schema().size()))
-    identifier = f"{quote(schema)}.{quote(str(held.identifier().table()))}"
-    return f"USE {quote(home)};\nCREATE OR REPLACE VIEW {identifier} ({columns}) AS {held.viewText().get()}"
 
 
 def _external(spark: SparkSession) -> Any:

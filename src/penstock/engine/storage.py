@@ -112,7 +112,7 @@ class Standing:
     foreign: tuple[Foreign, ...] = ()
     damaged: str | None = None
     unset: Mapping[str, str] | None = None
-    """Properties that our newest record brought into force and that the table does not have yet."""
+    """Properties that are in force and that the table does not have: not yet, or because somebody took them away."""
 
     @property
     def definition(self) -> str:
@@ -412,10 +412,17 @@ class _Found:
     laid_out_by: tuple[str, ...] | None = None
     defined: bool = False
     """A definition was set since our newest record."""
+    defined_at: int | None = None
+    """The newest commit of ours that was made with the definition in force."""
+    overwritten: bool = False
+    """Somebody wrote the table's metadata since then."""
+    lost: Mapping[str, str] | None = None
+    """What is in force and was taken away by that, as by a RESTORE of a version before it."""
 
     @property
     def unset(self) -> Mapping[str, str] | None:
-        return None if self.record is None or self.defined else self.record.properties
+        pending = None if self.record is None or self.defined else self.record.properties
+        return pending or self.lost
 
 
 def _since_our_record(log: DeltaLog, version: int, stream_table_id: str) -> _Found:
@@ -436,12 +443,15 @@ def _since_our_record(log: DeltaLog, version: int, stream_table_id: str) -> _Fou
         record = record_in(commit.info, stream_table_id) if found.record is None else None
         if record is not None:
             found.record, found.record_version = record, version
+            found.defined_at = version if found.defined_at is None else found.defined_at
             stop = version - 1 if record.base_version is None else record.base_version
         else:
             _judge(found, commit, stream_table_id)
         version -= 1
     if found.schema_touched and found.damaged is None:
         found.damaged = _schema_damage(log, newest, found.record_version or 0)
+    if found.overwritten and found.defined_at is not None:
+        found.lost = _lost(log, newest, found.defined_at)
     return found
 
 
@@ -449,15 +459,16 @@ def _judge(found: _Found, commit: Commit, stream_table_id: str) -> None:
     note = commit.info.get(USER_METADATA)
     if note in (configuration_note(stream_table_id), configuration_note(stream_table_id, defines=True)):
         # Below the record, a definition was in force before it.
-        found.defined = found.defined or (
-            found.record is None and note == configuration_note(stream_table_id, defines=True)
-        )
+        if found.record is None and note == configuration_note(stream_table_id, defines=True):
+            found.defined = True
+            found.defined_at = commit.version if found.defined_at is None else found.defined_at
         return
     laid_out_by = _layout_in(commit.info, stream_table_id)
     if laid_out_by is not None and not commit.moves_data:
         found.laid_out_by = found.laid_out_by or laid_out_by
         return
     operation = str(commit.operation or "unknown operation")
+    found.overwritten = found.overwritten or (commit.metadata is not None and found.defined_at is None)
     if commit.moves_data:
         found.damaged = f"{operation} at version {commit.version} changed stored rows"
     else:
@@ -522,6 +533,15 @@ def _schema_damage(log: DeltaLog, newest: int, ours: int) -> str | None:
     except FrontierLost as gone:
         return f"its columns at version {ours} can no longer be compared: {gone.text}"
     return None if same_columns(before, now) else "its columns were changed by somebody else"
+
+
+def _lost(log: DeltaLog, newest: int, ours: int) -> Mapping[str, str] | None:
+    try:
+        before, now = (log.snapshot(version).properties for version in (ours, newest))
+    except FrontierLost:
+        return None
+    held = {key: before[key] for key in (DEFINITION_KEY, KEY_KEY) if key in before}
+    return held if any(now.get(key) != value for key, value in held.items()) else None
 
 
 def _opened(path: str) -> DeltaTable:

@@ -46,8 +46,9 @@ def alter(
     status: Status | UnsetType,
 ) -> None:
     """Change lag, mode or status."""
-    if _change(warehouse, meta, target_lag, mode):
-        warehouse.catalog.update_definition(meta.id, now=warehouse.now(), target_lag=target_lag, refresh_mode=mode)
+    if target_lag is not UNSET or mode is not UNSET:
+        _change(warehouse, meta, target_lag, mode)
+        _tell_catalog(warehouse, meta)
     if status is not UNSET:
         if status is Status.ACTIVE and not meta.is_populated:
             status = Status.INITIALIZING
@@ -62,8 +63,8 @@ def alter(
 
 def _change(
     warehouse: Warehouse, meta: StreamTableMeta, target_lag: timedelta | UnsetType | None, mode: RefreshMode | UnsetType
-) -> bool:
-    """Change the stored definition; False if it says that already.
+) -> None:
+    """Change the stored definition, unless it says that already.
 
     It is written whole, so it is written only over what was read: another ALTER must not be undone by this one.
     """
@@ -78,14 +79,28 @@ def _change(
         if target_lag is not UNSET:
             changed = replace(changed, target_lag_seconds=None if target_lag is None else target_lag.total_seconds())
         if changed == definition:
-            return False
+            return
         try:
             properties = {**(found.unset or {}), DEFINITION_KEY: changed.to_json()}
             Storage.open(meta.path).set_configuration(properties, at=found.version)
         except CommitConflict:
             continue
-        return True
+        return
     raise CommitConflict(name=meta.name, why="it was committed to again and again while its definition was changed")
+
+
+def _tell_catalog(warehouse: Warehouse, meta: StreamTableMeta) -> None:
+    """Bring lag and mode in the catalog into line with the storage.
+
+    Also after a change that was made before: whoever made it may not have lived to tell, or is overtaken by another.
+    """
+    for _ in range(TRIES):
+        stored, held = warehouse.definition(meta), warehouse.catalog.get_by_id(meta.id)
+        lag, mode = stored.target_lag, RefreshMode(stored.refresh_mode)
+        if (held.target_lag, held.refresh_mode) == (lag, mode):
+            return
+        warehouse.catalog.update_definition(meta.id, now=warehouse.now(), target_lag=lag, refresh_mode=mode)
+    raise CommitConflict(name=meta.name, why="its lag or mode was changed again and again")
 
 
 def redefinition(warehouse: Warehouse, meta: StreamTableMeta, proposal: Proposal) -> Redefinition | None:
@@ -100,6 +115,7 @@ def redefinition(warehouse: Warehouse, meta: StreamTableMeta, proposal: Proposal
         return change
     if wanted != held:
         _put_in_force(warehouse, meta, change)
+    _tell_catalog(warehouse, meta)
     return None
 
 

@@ -5,6 +5,7 @@ used column retyped, or no longer NOT NULL         rebuild: the same query means
 used column renamed or dropped                     broken: the query itself no longer resolves
 used column dropped, another one under its name    rebuild
 another table in its place                         rebuild
+a stream table's rows are counted otherwise        rebuild
 """
 
 from __future__ import annotations
@@ -12,6 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from penstock.compile.stored import SHOWN
+from penstock.names import WEIGHT
 
 if TYPE_CHECKING:
     from penstock.engine.drift import SchemaDrift
@@ -44,6 +48,8 @@ def classify_drift(drift: SchemaDrift, columns_used: Iterable[str]) -> Verdict:
     used = {name.lower() for name in columns_used}
     if drift.recreated:
         return Rebuild("recreated: the table was dropped and created again")
+    if {WEIGHT, SHOWN} & {*drift.added, *drift.dropped}:
+        return Rebuild("its stored rows stand for other rows than before")
     added = {name.lower() for name in drift.added}
     taken = {now.lower() for now in drift.renamed.values()}
     lost = {was: f"renamed to {now}" for was, now in drift.renamed.items()} | dict.fromkeys(drift.dropped, "dropped")

@@ -87,3 +87,13 @@ def test_columns_changed_by_others_are_undone(chain: StreamTables) -> None:
     assert chain.refresh("st").reason_code == "FOREIGN_WRITE"
     assert chain.table("st").columns == ["v", "n"]
     assert_exact(chain, "st")
+
+
+def test_a_storage_set_back_to_an_older_version_keeps_its_definition(chain: StreamTables) -> None:
+    before = chain.refresh("st").version
+    chain.sql("ALTER STREAM TABLE st AS SELECT v, count(*) AS n, max(id) AS top FROM src GROUP BY v")
+    chain.spark.sql(f"RESTORE {storage(chain)} TO VERSION AS OF {before}")
+    assert chain.refresh("st").reason_code == "FOREIGN_WRITE"
+    assert chain.table("st").columns == ["v", "n", "top"]
+    assert_exact(chain, "st")
+    assert chain.refresh("st").action == "NO_DATA"

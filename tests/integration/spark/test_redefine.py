@@ -128,6 +128,22 @@ def test_consumers_follow(orders: StreamTables) -> None:
         assert_exact(orders, name)
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("SELECT DISTINCT region FROM orders", "SELECT region FROM orders"),
+        ("SELECT region FROM orders", "SELECT region FROM orders GROUP BY region HAVING count(*) > 1"),
+    ],
+)
+def test_consumers_follow_a_query_that_counts_its_rows_otherwise(orders: StreamTables, before: str, after: str) -> None:
+    orders.sql(f"""
+        CREATE STREAM TABLE upstream AS {before};
+        CREATE STREAM TABLE reader AS SELECT region, count(*) AS n FROM upstream GROUP BY region""")
+    orders.sql(f"ALTER STREAM TABLE upstream AS {after}")
+    assert orders.refresh("reader").reason_code == "SOURCE_CHANGED"
+    assert_exact(orders, "reader")
+
+
 def test_a_new_query_may_read_other_stream_tables_which_are_refreshed_first(orders: StreamTables) -> None:
     orders.sql("""
         CREATE STREAM TABLE up AS SELECT id, amount FROM orders;

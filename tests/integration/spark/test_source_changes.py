@@ -216,6 +216,16 @@ def test_a_change_that_an_interval_can_express(ps: StreamTables, kind: str, chan
             "another",
             id="used column dropped and added anew",
         ),
+        pytest.param(
+            "",
+            [
+                "ALTER TABLE src SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')",
+                "ALTER TABLE src RENAME COLUMN v TO w",
+                "ALTER TABLE src ADD COLUMNS (v INT)",
+            ],
+            "another",
+            id="used column renamed and added anew, by a mapping that was not there",
+        ),
     ],
 )
 def test_a_change_that_needs_a_rebuild(ps: StreamTables, kind: str, changes: list[str], says: str) -> None:
@@ -298,6 +308,16 @@ def test_a_change_that_breaks_the_query_keeps_the_rows(
     assert str(ps.refresh("bag").action) == then
     assert_exact(ps, "bag")
     assert ps.status()[0].status == "ACTIVE"
+
+
+def test_a_field_that_was_dropped_and_added_anew_is_another_one(ps: StreamTables) -> None:
+    ps.sql(f"CREATE TABLE src (id INT, s STRUCT<x: INT, a: INT>) {MAPPED}")
+    ps.sql("INSERT INTO src VALUES (1, named_struct('x', 1, 'a', 5))")
+    ps.create_stream_table("bag", "SELECT id, s.a AS a FROM src")
+    ps.sql("ALTER TABLE src DROP COLUMN s.a")
+    ps.sql("ALTER TABLE src ADD COLUMN s.a INT")
+    assert ps.refresh("bag").reason_code == "SOURCE_CHANGED"
+    assert_exact(ps, "bag")
 
 
 def test_a_star_keeps_its_columns_when_the_source_grows(ps: StreamTables) -> None:
@@ -415,3 +435,35 @@ def test_a_redefined_view_is_noticed_even_if_no_row_moved(ps: StreamTables) -> N
     with pytest.raises(QueryInvalid, match="inner_view"):
         ps.refresh("st")
     assert ps.status()[1].status == "ERROR"
+
+
+@pytest.mark.parametrize(
+    ("changes", "rows"),
+    [
+        pytest.param(["CREATE OR REPLACE VIEW shop.seen (v, id) AS SELECT id, v FROM pairs"], [(2, 1)], id="columns"),
+        pytest.param(
+            ["USE elsewhere", "CREATE OR REPLACE VIEW shop.seen (id, v) AS SELECT id, v FROM pairs", "USE shop"],
+            [(3, 4)],
+            id="schema",
+        ),
+    ],
+)
+def test_a_view_of_the_same_text_is_another_one(
+    ps: StreamTables, tmp_path: Path, changes: list[str], rows: list[tuple[int, int]]
+) -> None:
+    ps.sql(f"""
+        CREATE SCHEMA elsewhere LOCATION '{tmp_path / "elsewhere.db"}';
+        CREATE TABLE pairs AS SELECT 1 AS id, 2 AS v;
+        CREATE TABLE elsewhere.pairs AS SELECT 3 AS id, 4 AS v;
+        CREATE VIEW seen (id, v) AS SELECT id, v FROM pairs""")
+    try:
+        ps.create_stream_table("st", "SELECT id, v FROM seen")
+        assert ps.refresh("st").action == "NO_DATA"
+        for change in changes:
+            ps.sql(change)
+        assert ps.refresh("st").reason_code == "VIEW_CHANGED"
+        assert list(map(tuple, ps.table("st").collect())) == rows
+        assert ps.refresh("st").action == "NO_DATA"
+    finally:
+        ps.sql("USE shop")
+        ps.spark.sql("DROP SCHEMA elsewhere CASCADE")

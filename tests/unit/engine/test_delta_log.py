@@ -298,12 +298,13 @@ def test_other_storages_read_the_same(table: Path) -> None:
     assert names(log) == {"b", "c"}
 
 
-def test_an_entry_that_cannot_be_read_is_named_and_tried_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("left", [20, 0, "[1]", "7", '{"add": 5}'])
+def test_an_entry_that_cannot_be_read_is_named_and_tried_again(tmp_path: Path, left: int | str) -> None:
     write(tmp_path, 0, PROTOCOL, metadata())
     write(tmp_path, 1, add("a"))
     log, entry = DeltaLog(str(tmp_path)), tmp_path / "_delta_log" / f"{1:020d}.json"
     whole = entry.read_text()
-    entry.write_text(whole[:20])
+    entry.write_text(whole[:left] if isinstance(left, int) else left)
     with pytest.raises(StorageUnreachable, match=entry.name):
         log.commit(1)
     entry.write_text(whole)

@@ -186,7 +186,7 @@ def columns(*names: str, kind: str = "long", ids: bool = False, nullable: bool =
                     "name": name.split("#")[0],
                     "type": kind,
                     "nullable": nullable,
-                    "metadata": {"delta.columnMapping.id": int(name.split("#")[1])} if ids else {},
+                    "metadata": {"delta.columnMapping.physicalName": name.split("#")[1]} if ids else {},
                 }
                 for name in names
             ],
@@ -238,7 +238,7 @@ def test_the_feed_counts_only_if_it_was_on_throughout(root: Path) -> None:
     assert not classify(log, 1, 3).feed_on
 
 
-def test_drift_by_name_and_by_id() -> None:
+def test_drift_by_name_and_by_name_in_files() -> None:
     from pyspark.sql.types import StructType
 
     def drift(before: str, after: str) -> object:
@@ -249,7 +249,27 @@ def test_drift_by_name_and_by_id() -> None:
     by_id = drift(columns("a#1", "b#2", ids=True), columns("x#1", "b#3", ids=True))
     assert by_id.renamed == {"a": "x"}  # type: ignore[attr-defined]
     assert by_id.dropped == by_id.added == ("b",)  # type: ignore[attr-defined]
+    # The mapping came meanwhile: then the files have the old names.
+    mapped = drift(columns("a", "b"), columns("x#a", "b#b", "a#col-1", ids=True))
+    assert (mapped.renamed, mapped.added) == ({"a": "x"}, ("a",))  # type: ignore[attr-defined]
+    assert not drift(columns("A"), columns("A#A", ids=True))
+    assert not drift(columns("a#col-1", ids=True), columns("a"))
     loose = drift(columns("a", nullable=False), columns("a"))
     assert loose.loosened == ("a",)  # type: ignore[attr-defined]
     assert loose.additive  # type: ignore[attr-defined]
     assert not drift(SCHEMA, SCHEMA)
+
+
+@pytest.mark.parametrize("wrap", ["{}", '{{"type":"array","elementType":{},"containsNull":true}}'])
+def test_a_field_inside_that_only_has_the_name_of_another(wrap: str) -> None:
+    from pyspark.sql.types import StructType
+
+    def schema(*fields: str, ids: bool = True) -> StructType:
+        return StructType.fromJson(
+            json.loads(columns("s#s", ids=ids).replace('"long"', wrap.format(columns(*fields, ids=ids))))
+        )
+
+    assert not schema_drift(schema("x#1", "a#2"), schema("x#1", "a#2"))
+    assert not schema_drift(schema("x", "a", ids=False), schema("x#x", "a#a"))
+    drift = schema_drift(schema("x#1", "a#2"), schema("x#1", "a#3"))
+    assert "another field" in drift.retyped["s"][1]

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from penstock.catalog.model import UNSET, RefreshMode
 from penstock.engine.definition import Definition
 from penstock.engine.delta_log import DeltaLog
 from penstock.engine.storage import DEFINITION_KEY, Standing, Storage, standing
-from penstock.errors import CommitConflict
+from penstock.errors import CatalogError, CommitConflict
 from penstock.refresh import alter as altering
 from penstock.testing.published import Published, PublishedTable
 
@@ -68,3 +69,38 @@ def test_who_is_never_let_in_is_told_and_has_changed_nothing(world: Published, m
         altering.alter(warehouse, meta, LAG, UNSET, UNSET)
     assert definition(table).target_lag == timedelta(minutes=1)
     assert warehouse.catalog.get_all() == [meta]
+
+
+def test_a_change_that_the_catalog_was_not_told_of_is_made_up_for(
+    world: Published, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table, warehouse = world.keyed("t", {"k": "long"}, key=("k",)), world.tables._warehouse
+    (meta,) = warehouse.catalog.get_all()
+    with monkeypatch.context() as broken:
+        broken.setattr(warehouse.catalog, "update_definition", _away)
+        with pytest.raises(CatalogError):
+            altering.alter(warehouse, meta, LAG, UNSET, UNSET)
+    assert definition(table).target_lag == LAG
+    altering.alter(warehouse, meta, LAG, UNSET, UNSET)
+    assert warehouse.catalog.get_by_id(meta.id).target_lag == LAG
+
+
+def test_the_catalog_has_the_last_word_of_the_storage_and_not_of_the_slower_one(
+    world: Published, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, warehouse = world.keyed("t", {"k": "long"}, key=("k",)), world.tables._warehouse
+    (meta,) = warehouse.catalog.get_all()
+    update = warehouse.catalog.update_definition
+
+    def overtaken(*given: Any, **changes: Any) -> None:
+        monkeypatch.setattr(warehouse.catalog, "update_definition", update)
+        altering.alter(warehouse, meta, 2 * LAG, UNSET, UNSET)
+        update(*given, **changes)
+
+    monkeypatch.setattr(warehouse.catalog, "update_definition", overtaken)
+    altering.alter(warehouse, meta, LAG, UNSET, UNSET)
+    assert warehouse.definition(meta).target_lag == warehouse.catalog.get_by_id(meta.id).target_lag == 2 * LAG
+
+
+def _away(*given: Any, **changes: Any) -> None:
+    raise CatalogError(why="the server is away", fix="Try again.")
