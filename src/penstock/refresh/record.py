@@ -325,9 +325,11 @@ class Recorder:
 
 def _stopped_by(error: PenstockError, too_many: bool) -> Status | None:
     """The status that keeps the scheduler from trying again; None if it may."""
-    if isinstance(error, FuseBlown) or error.retry is Retry.BUG or too_many:
+    if isinstance(error, FuseBlown) or error.retry is Retry.BUG:
         return Status.SUSPENDED
-    return Status.ERROR if error.retry is Retry.NEVER else None
+    if error.retry is Retry.NEVER:
+        return Status.ERROR
+    return Status.SUSPENDED if too_many else None
 
 
 def _effective_mode(meta: StreamTableMeta, plan: Plan) -> RefreshMode:

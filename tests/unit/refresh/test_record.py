@@ -76,6 +76,16 @@ def test_an_error_stays_with_its_table_and_stops_it_where_trying_again_cannot_he
     assert line.status is RefreshStatus.FAILED
 
 
+def test_trying_by_hand_before_it_is_mended_does_not_suspend_what_is_in_error(book: Book) -> None:
+    """A success would end ERROR; it would not end SUSPENDED."""
+    for _ in range(3):
+        book.attempt = Attempt(book.meta())
+        book.recorder.started(book.attempt, PINS, book.held)
+        book.failed(QueryInvalid(why="no such column", fix=""))
+    assert (book.meta().status, book.meta().consecutive_errors) == (Status.ERROR, 3)
+    assert book.events().count("auto_suspended") == 1
+
+
 def test_trouble_that_may_pass_is_told_of_and_not_counted(book: Book) -> None:
     book.failed(StorageUnreachable(name="orders", why="timed out"), most_errors=1)
     assert (book.meta().status, book.meta().consecutive_errors) == (Status.ACTIVE, 0)
