@@ -754,9 +754,7 @@ def _given(settings: Settings | Mapping[str, Any] | None) -> dict[str, Any]:
 
 def _info(meta: StreamTableMeta, created: bool, refresh: RefreshResult | None) -> StreamTableInfo:
     mode = meta.effective_mode.value if meta.effective_mode else None
-    full = meta.effective_mode is not None and meta.effective_mode.value == "FULL"
-    reason = refresh.reason if refresh and full and refresh.reason_code != "FIRST_FILL" else meta.reason
-    return StreamTableInfo(str(meta.name), mode, reason if full else None, created, refresh)
+    return StreamTableInfo(str(meta.name), mode, meta.reason if mode == "FULL" else None, created, refresh)
 
 
 def _said(kind: str, message: str) -> StatementResult:

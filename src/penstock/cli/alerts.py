@@ -47,6 +47,6 @@ def _event(alert: Any) -> Any:
 
 
 def _facts(alert: Any) -> str:
-    from penstock.cli.tables import shown
+    from penstock.cli.tables import one_line, shown
 
-    return "  ".join(f"{name}={shown(value)}" for name, value in alert.facts.items() if value is not None)
+    return "  ".join(f"{name}={one_line(shown(value))}" for name, value in alert.facts.items() if value is not None)

@@ -6,12 +6,13 @@ imported when a warehouse is opened and not before.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import typer
 
@@ -19,6 +20,8 @@ from penstock.cli import failure
 from penstock.cli.spinner import Reporter, working
 from penstock.errors import WarehouseUnusable
 from penstock.settings import FILE_NAME
+
+_REPEATED: Final = frozenset({"refresh_failed", "auto_suspended"})
 
 
 def _open(path: Path) -> Any:
@@ -94,14 +97,32 @@ def failing(as_json: bool) -> Iterator[None]:
 
 
 @contextmanager
-def opened(ctx: typer.Context, warehouse: Path, as_json: bool) -> Iterator[Desk]:
-    """Open the warehouse for a command that computes."""
+def opened(ctx: typer.Context, warehouse: Path, as_json: bool, *, goes_on: bool = False) -> Iterator[Desk]:
+    """Open the warehouse for a command that computes, and that `goes_on` or ends when a refresh fails."""
     with failing(as_json):
         refuse_other_folder(warehouse)
         with working("starting Spark…"):
             tables = openers(ctx).open(warehouse)
-        with tables:
+        with tables, nullcontext() if goes_on else _said_once():
             yield Desk(tables, as_json)
+
+
+@contextmanager
+def _said_once() -> Iterator[None]:
+    """Keep warnings that only repeat the error that the command ends with from the terminal."""
+    logger = logging.getLogger("penstock")
+    handler = logging.StreamHandler()
+    handler.setLevel(logging.WARNING)
+    handler.addFilter(lambda record: getattr(record, "event", None) not in _REPEATED)
+    # Who set up logging, as `log_format = "json"` does, wants all of it.
+    if logger.hasHandlers():
+        yield
+        return
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
 
 
 @contextmanager

@@ -29,8 +29,7 @@ def health(ctx: typer.Context, warehouse: Warehouse = HERE, as_json: AsJson = Fa
             desk.print(f"{found.stream_tables} stream tables, {_scheduler(found.scheduler)}")
             for problem in found.problems:
                 desk.print(f"✗ {problem}")
-            if found.healthy:
-                desk.print("✓ healthy")
+            desk.print("✓ healthy" if found.healthy else "what to do: penstock diagnose NAME")
         if not found.healthy:
             raise typer.Exit(1)
 

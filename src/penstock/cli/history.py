@@ -36,7 +36,7 @@ def history(
         if not records:
             desk.print("nothing has been refreshed yet")
             return
-        from penstock.cli.tables import table
+        from penstock.cli.tables import one_line, table
 
         if timings:
             desk.print(table(*_timings(records)))
@@ -53,7 +53,7 @@ def history(
                 it.rows_deleted,
                 "" if it.rows_read is None else it.rows_read,
                 _took(it),
-                it.error_message or it.reason or "",
+                one_line(it.error_message or it.reason or ""),
             )
             for it in records
         ]

@@ -46,7 +46,7 @@ def run(
       PENSTOCK_LOG_FORMAT=json penstock run -w warehouse/
     """
     place = None if http is None else _place(http)
-    with opened(ctx, warehouse, as_json=False) as desk:
+    with opened(ctx, warehouse, as_json=False, goes_on=True) as desk:
         log_to(desk.tables.settings.log_format)
         scheduler = desk.tables.scheduler()
         stopped = _obey_signals(desk.tables, scheduler)

@@ -36,9 +36,11 @@ def status(ctx: typer.Context, name: OptionalName = None, warehouse: Warehouse =
         desk.print(status_table(rows))
         for row in rows:
             if row.blocked_by:
-                desk.print(f"{row.name}: stays as it is until {', '.join(row.blocked_by)} is resumed")
+                desk.print(f"{row.name}: waits for {', '.join(row.blocked_by)}")
             if row.last_error:
-                desk.print(f"{row.name}: {row.errors} errors in a row, the last: {row.last_error}")
+                desk.print(f"{row.name}: {_failed(row.errors)}: {row.last_error}")
+        if any(row.blocked_by or row.last_error for row in rows):
+            desk.print("what to do: penstock diagnose NAME")
 
 
 def status_table(rows: Sequence[Any]) -> Table:
@@ -75,6 +77,11 @@ def one_of(rows: Sequence[Any], name: str) -> list[Any]:
         known = ", ".join(str(row.name) for row in rows)
         raise StreamTableNotFound(name=wanted, nearest=f"There are: {known}." if known else "There are none yet.")
     return found
+
+
+def _failed(errors: int) -> str:
+    # An error that may pass is not counted.
+    return f"{errors} errors in a row, the last" if errors > 1 else "its last refresh failed"
 
 
 def _mode(row: Any) -> str:

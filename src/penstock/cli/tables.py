@@ -19,6 +19,7 @@ from rich.text import Text
 
 WIDTH = 100
 _NARROWEST = 6
+_LONGEST = 160
 _STYLES = {
     "ACTIVE": "green",
     "COMPLETED": "green",
@@ -82,6 +83,12 @@ def shown(value: Any) -> str:
     if isinstance(value, list | tuple):
         return "[" + ", ".join(shown(item) for item in value) + "]"
     return str(value)
+
+
+def one_line(text: str) -> str:
+    """The beginning of a text that may be long, such as an error's; beside other columns, all of it makes a tower."""
+    first = text.partition("\n")[0]
+    return first if len(first) <= _LONGEST else first[: _LONGEST - 1] + "…"
 
 
 def print_rows(out: Console, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:

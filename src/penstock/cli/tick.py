@@ -34,7 +34,7 @@ def tick(
       penstock tick --json
     """
     at = now.replace(tzinfo=UTC) if now is not None and now.tzinfo is None else now
-    with opened(ctx, warehouse, as_json) as desk:
+    with opened(ctx, warehouse, as_json, goes_on=True) as desk:
         with desk.working("looking for what is due…"):
             results = desk.tables.tick(at)
         if as_json:

@@ -22,7 +22,7 @@ from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 from pyspark.errors import PySparkException
 from pyspark.errors.exceptions.captured import CapturedException
 
-from penstock.engine.spark_message import first_lines
+from penstock.engine.spark_message import on_our_query
 from penstock.errors import (
     CommitConflict,
     DiskFull,
@@ -331,4 +331,4 @@ def _told(error: BaseException, chain: list[Link]) -> str:
     deciding = meaning_of(chain)
     spoken = [each for each in chain if each.message]
     link = next((each for each in spoken if deciding is not None and _of(each) is deciding), next(iter(spoken), None))
-    return first_lines(link.message if link is not None else "") or type(error).__name__
+    return on_our_query(link.message if link is not None else "") or type(error).__name__

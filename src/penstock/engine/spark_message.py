@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from itertools import pairwise
+from typing import Final
+
+_COLUMN: Final = re.compile(r"(?<!\.)`([^`]+?)(?:_\d+)?`")
+"""A column as our queries name it: numbered, so that no two are alike."""
+
 
 def first_lines(error: Exception | str) -> str:
     """The part of a Spark message that is meant for people: before the plan and the stack."""
@@ -12,3 +19,22 @@ def first_lines(error: Exception | str) -> str:
             break
         lines.append(line)
     return "\n".join(lines).strip().rstrip(";")
+
+
+def on_our_query(message: str) -> str:
+    """A message about a query that Penstock wrote, in one line: the user knows only the expression that failed.
+
+    >>> at = "SELECT `id_1`, 100 / `v_2` AS `x_3`"
+    >>> on_our_query(f"Division by zero.\\n== SQL (line 1, position 15) ==\\n{at}\\n{' ' * 15}{'^' * 11}\\n")
+    'Division by zero. In: 100 / v'
+    """
+    said, _, context = first_lines(message).partition("\n== ")
+    # Of a function of the user's, the frames of Python's worker say less than what was raised.
+    head, trace, frames = said.partition("Traceback (most recent call last):")
+    raised = [line for line in frames.splitlines() if line and not line.startswith(" ")]
+    told = " ".join(" ".join([head, *raised] if trace else [said]).split())
+    for text, marks in pairwise(context.splitlines()):
+        if set(marks.strip()) == {"^"}:
+            failed = _COLUMN.sub(r"\1", text[marks.index("^") : len(marks)])
+            return told if "__ps_" in failed else f"{told} In: {failed}"
+    return told

@@ -81,14 +81,15 @@ def _seen(catalog: CatalogReader, now: datetime, minimum: timedelta) -> Health:
         seen = scheduler.renewed_at.isoformat(timespec="seconds") if scheduler.renewed_at else "long ago"
         problems.append(f"the scheduler {scheduler.holder} was last heard of at {seen}")
     problems += [
-        f"{row.name} was stopped: {row.last_error or row.status}"
+        f"{row.name} was stopped: {(row.last_error or row.status).splitlines()[0]}"
         for row in rows
         if row.status == Status.ERROR or (row.status == Status.SUSPENDED and row.errors)
     ]
     circle = [row.name for row in rows if row.name in row.blocked_by]
     if circle:
         problems.append(f"{', '.join(circle)} read each other in a circle, and are not refreshed")
-    problems += [f"{name} is older than twice its target lag" for name in late]
+    waits = {row.name: f": it waits for {', '.join(row.blocked_by)}" if row.blocked_by else "" for row in rows}
+    problems += [f"{name} is older than twice its target lag{waits[name]}" for name in late]
     return Health(now, True, scheduler, len(rows), stopped, suspended, late, tuple(problems))
 
 

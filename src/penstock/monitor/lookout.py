@@ -40,17 +40,21 @@ class Lookout:
         settings = self._settings()
         rows = status(self._catalog, now, timedelta(seconds=settings.min_target_lag_seconds))
         lags = {row.name: row.effective_lag for row in rows}
-        paces = [
-            Pace(str(meta.name), self._period(lags[str(meta.name)]), self._durations(meta.id))
-            for meta in self._catalog.get_all()
-            if str(meta.name) in lags
-        ]
+        tables = [meta for meta in self._catalog.get_all() if str(meta.name) in lags]
+        paces = [Pace(str(meta.name), self._period(lags[str(meta.name)]), self._durations(meta.id)) for meta in tables]
         if self._episodes is None:
-            self._episodes = self._reopened([row.name for row in rows], now)
+            self._episodes = self._reopened(lags, now)
+        # A table of the same name that was dropped has taken its episodes along.
+        born = {str(meta.name): meta.created_at for meta in tables if meta.created_at is not None}
+        held = {
+            episode: since
+            for episode, since in self._episodes.items()
+            if since >= born.get(episode.stream_table, since)
+        }
         seen = watch(
             rows,
             now,
-            open_before=self._episodes,
+            open_before=held,
             pending=self._pending(),
             retention=retention,
             paces=paces,

@@ -174,7 +174,9 @@ class _Look:
             "threshold_rows": threshold,
         }
         episode = Episode(pending.stream_table, AlertEvent.BUFFER_LAG_WARNING, pending.source)
-        self._judge(episode, pending.rows > threshold, pending.rows <= threshold // 2, facts)
+        # What cannot be read now may still wait.
+        over = pending.rows <= threshold // 2 and not pending.unreadable
+        self._judge(episode, pending.rows > threshold, over, facts)
 
     def retention(self, kept: Retention) -> None:
         left = kept.left(self.now)

@@ -150,7 +150,7 @@ class Recorder:
         with attempt.timed("record"):
             self._advance(attempt.meta, held, done, mode)
         if attempt.meta.effective_mode not in {None, mode}:
-            facts = {"was": attempt.meta.effective_mode, "is": mode.value, "reason": _reason(decision)}
+            facts = {"was": attempt.meta.effective_mode, "is": mode.value, "reason": _reason(_why(attempt.meta, done))}
             self._tell(Alert(AlertEvent.MODE_CHANGED, str(attempt.meta.name), self._now(), facts))
         # Commits since our record that moved no data may have laid the files out better.
         seen = done.version if done.version is not None else pin.version
@@ -259,7 +259,7 @@ class Recorder:
 
     def _advance(self, meta: StreamTableMeta, held: HeldLease, done: Completion, mode: RefreshMode) -> None:
         """The new frontier, with the table version that shows it."""
-        pin, after = done.pin, done.situation.after
+        pin, after, why = done.pin, done.situation.after, _why(meta, done)
         shown = done.version if done.version is not None else pin.record_version
         # A rebuild that its worker did not live to tell of: the frontier need not have gone forward.
         unheard = pin.record is not None and meta.frontier_version != pin.record_version
@@ -273,8 +273,8 @@ class Recorder:
             now=self._now(),
             last_lsn=None if done.record is None else done.record.last_lsn,
             effective_mode=mode,
-            reason_code=done.decision.reason_code,
-            reason=done.decision.reason,
+            reason_code=why.reason_code,
+            reason=why.reason,
         )
 
     def _bytes_written(self, meta: StreamTableMeta, version: int | None) -> int:
@@ -325,14 +325,24 @@ class Recorder:
 
 def _stopped_by(error: PenstockError, too_many: bool) -> Status | None:
     """The status that keeps the scheduler from trying again; None if it may."""
-    if isinstance(error, FuseBlown) or error.retry is Retry.BUG or too_many:
+    if isinstance(error, FuseBlown) or error.retry is Retry.BUG:
         return Status.SUSPENDED
-    return Status.ERROR if error.retry is Retry.NEVER else None
+    if error.retry is Retry.NEVER:
+        return Status.ERROR
+    return Status.SUSPENDED if too_many else None
 
 
 def _effective_mode(meta: StreamTableMeta, plan: Plan) -> RefreshMode:
     incremental = plan.incremental and meta.refresh_mode is not RefreshMode.FULL
     return RefreshMode.INCREMENTAL if incremental else RefreshMode.FULL
+
+
+def _why(meta: StreamTableMeta, done: Completion) -> Decision:
+    """Why it is maintained as it is: not why this one refresh, such as the first fill, did what it did."""
+    refused = done.plan.refused
+    if meta.refresh_mode is RefreshMode.FULL:
+        return Decision(Action.FULL, "AS_ASKED", "refresh mode FULL")
+    return done.decision if refused is None else Decision(Action.FULL, refused.reason, refused.construct)
 
 
 def _result(

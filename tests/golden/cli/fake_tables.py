@@ -307,6 +307,7 @@ class FakeTables:
                 "sales.a_stream_table_with_a_rather_long_name", "SUSPENDED", "INCREMENTAL", errors=3,
                 current_lag=timedelta(days=1, hours=2), lag_exceeded=True, last_error="[QUERY_FAILED] division by zero",
             ),
+            StatusRow("default.broken", "ERROR", errors=1, last_error="[SOURCE_MISSING] it is gone\n  Bring it back."),
             StatusRow("default.waiting", blocked_by=("sales.a_stream_table_with_a_rather_long_name",)),
             StatusRow("default.unread", "INITIALIZING", "FULL", None, None, None, None, None, last_refresh=None),
         ]  # fmt: skip

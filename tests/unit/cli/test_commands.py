@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import logging
 import signal
 import subprocess
 import sys
 import tomllib
+from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fake_tables import NOON, FakeSubscription, FakeTables, fake_openers, revenue_commits
@@ -16,6 +20,7 @@ from typer.testing import CliRunner, Result
 from penstock.cli import prompt
 from penstock.cli.desk import Desk
 from penstock.cli.main import app
+from penstock.errors import QueryFailed
 from penstock.settings import Settings
 
 COMMANDS = [
@@ -298,3 +303,31 @@ def test_a_commit_is_acknowledged_once_it_is_printed(warehouse: Path, monkeypatc
     run(tables, "subscribe", "r", "--durable", "mailer", "--json", "-n", "2", "-w", str(warehouse))
     run(tables, "subscribe", "r", "--json", "-n", "2", "-w", str(warehouse))
     assert [each.acknowledged for each in made] == [[2, 6], []]
+
+
+class Failing(FakeTables):
+    """Logs and raises as a refresh that fails does."""
+
+    def _refresh(self, name: str) -> Any:
+        log = logging.getLogger("penstock.refresh")
+        log.warning("a webhook does not answer")
+        log.warning("default.revenue failed: division by zero", extra={"event": "refresh_failed"})
+        raise QueryFailed(name="default.revenue", why="division by zero")
+
+    def _tick(self, now: datetime | None = None) -> Any:
+        with suppress(QueryFailed):
+            self._refresh("revenue")
+        return []
+
+
+def test_a_refresh_that_fails_says_it_once(warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # As outside of pytest, where nobody has set up logging.
+    monkeypatch.setattr(logging.getLogger("penstock"), "propagate", False)
+    told = run(Failing(), "refresh", "revenue", "-w", str(warehouse)).stderr
+    assert told.count("division by zero") == 1
+    assert "a webhook does not answer" in told
+
+
+def test_a_tick_has_no_other_way_to_tell_of_failures(warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logging.getLogger("penstock"), "propagate", False)
+    assert run(Failing(), "tick", "-w", str(warehouse)).stderr.count("division by zero") == 1

@@ -9,7 +9,7 @@ from decimal import Decimal
 from enum import StrEnum
 
 from penstock.cli.document import dumps, plain
-from penstock.cli.tables import console, print_rows
+from penstock.cli.tables import console, one_line, print_rows
 from penstock.names import Frontier, TableName
 
 
@@ -69,3 +69,10 @@ def test_json_loses_nothing() -> None:
         "bytes": "AP8=",
     }
     assert type(plain(Colour.RED)) is str
+
+
+def test_a_long_text_is_cut_with_a_sign() -> None:
+    assert one_line("[QUERY_FAILED] division by zero\n  Mend the data.") == "[QUERY_FAILED] division by zero"
+    cut = one_line("x" * 161)
+    assert (len(cut), cut[-1]) == (160, "…")
+    assert one_line("x" * 160) == "x" * 160

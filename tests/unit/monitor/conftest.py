@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ def catalog(tmp_path: Path) -> Iterator[SqliteCatalog]:
 def add(catalog: SqliteCatalog) -> Add:
     """Add a stream table that reads Delta tables, given as id → path; returns its id."""
 
-    def add(name: str = "revenue", sources: dict[str, str] | None = None, **fields: Any) -> int:
+    def add(name: str = "revenue", sources: dict[str, str] | None = None, now: datetime = NOON, **fields: Any) -> int:
         meta = StreamTableMeta(
             **{
                 "name": TableName.parse(name),
@@ -43,7 +43,7 @@ def add(catalog: SqliteCatalog) -> Add:
             Dependency(source_id=key, source_name=f"default.{key}", source_type=SourceType.TABLE, source_path=path)
             for key, path in (sources or {}).items()
         ]
-        return catalog.insert(meta, reads, now=NOON)
+        return catalog.insert(meta, reads, now=now)
 
     return add
 

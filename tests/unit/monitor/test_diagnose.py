@@ -154,6 +154,19 @@ def test_the_root_cause_upstream_is_named() -> None:
     assert "REFRESH STREAM TABLE shop.a" in told.findings[0].advice
 
 
+def test_changes_that_an_upstream_has_not_taken_over_are_changes() -> None:
+    upstream = case(meta(name=TableName("shop", "a"), status=Status.SUSPENDED))
+    assert "no source has changed" in diagnose(case(late(), upstreams=(upstream,))).verdict
+    behind = replace(upstream, sources=(PendingSource("orders", 1, 2, 5),))
+    assert "no source has changed" not in diagnose(case(late(), upstreams=(behind,))).verdict
+
+
+def test_a_rebuild_that_the_query_may_not_survive_says_so() -> None:
+    told = diagnose(case(rebuild=("SOURCE_CHANGED", "column a was renamed to b"), sources=(PendingSource("o", 1, 2),)))
+    assert [each.code for each in told.findings] == ["REBUILD"], "a version without rows is nothing that waits"
+    assert "ALTER STREAM TABLE shop.st AS …" in told.findings[0].advice
+
+
 @pytest.mark.parametrize(
     ("looked_at", "code", "says"),
     [
@@ -175,6 +188,9 @@ def test_the_root_cause_upstream_is_named() -> None:
         pytest.param(case(opaque=("score",)), "OPAQUE_FUNCTION", "score", id="a function that cannot be read"),
         pytest.param(
             case(sources=(PendingSource("orders", 1, 2, 5),)), "PENDING", "5 change rows wait in orders", id="pending"
+        ),
+        pytest.param(
+            case(sources=(PendingSource("orders", 1, 2, 1),)), "PENDING", "1 change row waits in orders", id="one row"
         ),
     ],
 )

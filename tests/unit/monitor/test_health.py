@@ -37,13 +37,22 @@ def test_late_is_twice_the_target(catalog: SqliteCatalog, add: Add) -> None:
     assert late.problems == ("default.revenue is older than twice its target lag",)
 
 
+def test_a_late_table_says_whom_it_waits_for(catalog: SqliteCatalog, add: Add) -> None:
+    wrong = add("wrong", **FILLED)
+    add("reader", {"id-wrong": "/warehouse/wrong"}, **FILLED)
+    catalog.update_status(wrong, Status.SUSPENDED, now=NOON)
+    assert look(catalog, 121).problems == (
+        "default.reader is older than twice its target lag: it waits for default.wrong",
+    )
+
+
 def test_what_errors_stopped_is_a_problem_and_what_a_person_suspended_is_not(catalog: SqliteCatalog, add: Add) -> None:
     by_hand, by_errors, wrong = add("by_hand", **FILLED), add("by_errors", **FILLED), add("wrong", **FILLED)
     catalog.update_status(by_hand, Status.SUSPENDED, now=NOON)
     assert look(catalog, 90).healthy
     catalog.record_failure(by_errors, "disk full", now=NOON)
     catalog.update_status(by_errors, Status.SUSPENDED, now=NOON)
-    catalog.record_failure(wrong, "no such column", now=NOON)
+    catalog.record_failure(wrong, "no such column\n  Mend the query.", now=NOON)
     catalog.update_status(wrong, Status.ERROR, now=NOON)
     seen = look(catalog, 9000)
     assert seen.error == ("default.wrong",)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import Any
 
 from monitored import NOON, Add, ended
 
@@ -50,6 +51,21 @@ def test_another_leader_in_between_is_noticed(catalog: SqliteCatalog, add: Add) 
     assert look(catalog, other, NOON + 121 * SECOND) == ["lag_exceeded"]
     mine.forget()
     assert look(catalog, mine, NOON + 122 * SECOND) == []
+
+
+def test_a_table_created_again_has_no_episodes_of_the_one_that_was_dropped(catalog: SqliteCatalog, add: Add) -> None:
+    def filled(at: datetime) -> dict[str, Any]:
+        return {"is_populated": True, "status": Status.ACTIVE, "data_timestamp": at, "frontier": Frontier.of({}, at)}
+
+    number = add("revenue", **filled(NOON))
+    watcher = lookout(catalog)
+    assert look(catalog, watcher, NOON + 121 * SECOND) == ["lag_exceeded"]
+    catalog.delete(number)
+    born = NOON + 122 * SECOND
+    add("revenue", now=born, **filled(born))
+    assert look(catalog, watcher, born) == []
+    assert look(catalog, lookout(catalog), born) == []
+    assert look(catalog, lookout(catalog), born + 121 * SECOND) == ["lag_exceeded"]
 
 
 def test_the_pace_comes_from_history(catalog: SqliteCatalog, add: Add) -> None:

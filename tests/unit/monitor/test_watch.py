@@ -180,6 +180,12 @@ def test_waiting_changes_warn_above_the_threshold_and_are_over_at_half_of_it() -
     assert told(look([row()], over, pending=waiting(1001))) == [(REVENUE, "buffer_lag_warning")]
 
 
+def test_changes_that_cannot_be_read_for_a_while_wait_still() -> None:
+    first = look([row()], pending=waiting(1001))
+    blind = look([row()], first, pending=[Pending(REVENUE, "default.orders", 0, 0, 0, unreadable=True)])
+    assert look([row()], blind, pending=waiting(1001)).alerts == ()
+
+
 def test_sources_have_episodes_of_their_own() -> None:
     first = look([row()], pending=waiting(1001))
     second = look([row()], first, pending=waiting(1001) + waiting(5000, "default.items"))

@@ -11,7 +11,7 @@ import pytest
 from penstock.catalog import Alert, RefreshRecord, RefreshStatus, SqliteCatalog, Status, StreamTableMeta
 from penstock.engine.definition import Definition
 from penstock.engine.workspace import Logs
-from penstock.errors import InternalError, LeaseLost, PenstockError, QueryInvalid, StorageUnreachable
+from penstock.errors import FrontierLost, InternalError, LeaseLost, PenstockError, QueryInvalid, StorageUnreachable
 from penstock.names import Frontier, TableName
 from penstock.refresh.attempt import Attempt, Quiet
 from penstock.refresh.lease import HeldLease
@@ -74,6 +74,38 @@ def test_an_error_stays_with_its_table_and_stops_it_where_trying_again_cannot_he
     assert book.events() == ["refresh_failed", "auto_suspended"]
     (line,) = book.catalog.recent_history()
     assert line.status is RefreshStatus.FAILED
+
+
+def test_trying_by_hand_before_it_is_mended_does_not_suspend_what_is_in_error(book: Book) -> None:
+    """A success would end ERROR; it would not end SUSPENDED."""
+    for _ in range(3):
+        book.attempt = Attempt(book.meta())
+        book.recorder.started(book.attempt, PINS, book.held)
+        book.failed(QueryInvalid(why="no such column", fix=""))
+    assert (book.meta().status, book.meta().consecutive_errors) == (Status.ERROR, 3)
+    assert book.events().count("auto_suspended") == 1
+
+
+def test_countable_errors_suspend_when_there_are_too_many_in_a_row(book: Book) -> None:
+    lost = FrontierLost(source="orders", version=1, why="cleaned away")
+    for status in (Status.ACTIVE, Status.ACTIVE, Status.SUSPENDED):
+        book.attempt = Attempt(book.meta())
+        book.recorder.started(book.attempt, PINS, book.held)
+        book.failed(lost, most_errors=3)
+        assert book.meta().status is status
+    suspended = book.told[-1]
+    assert (suspended.event.value, suspended.facts["status"], suspended.facts["errors"]) == (
+        "auto_suspended",
+        "SUSPENDED",
+        3,
+    )
+    assert "cleaned away" in str(suspended.facts["last_error"])
+
+
+def test_a_bug_suspends_at_once(book: Book) -> None:
+    book.failed(BUG)
+    assert book.meta().status is Status.SUSPENDED
+    assert book.events() == ["refresh_failed", "auto_suspended"]
 
 
 def test_trouble_that_may_pass_is_told_of_and_not_counted(book: Book) -> None:

@@ -77,6 +77,12 @@ class Case:
         return tuple(each for each in self.sources if each.newest is not None and each.newest != each.version)
 
     @property
+    def unchanged(self) -> bool:
+        """True if nothing that its rows come from has changed, up to the tables that nobody computes."""
+        moved = self.pending or self.rebuild is not None or any(each.missing for each in self.sources)
+        return not moved and all(each.unchanged for each in self.upstreams)
+
+    @property
     def runs(self) -> tuple[RefreshRecord, ...]:
         """The refreshes that computed something, newest first."""
         return tuple(

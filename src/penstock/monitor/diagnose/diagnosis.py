@@ -52,6 +52,6 @@ def _verdict(case: Case, findings: tuple[Finding, ...]) -> str:
     if not case.stale:
         return f"FRESH, {figures}"
     # Rows that nobody changed are right however long ago they were looked at.
-    if not case.pending and case.rebuild is None and not any(each.missing for each in case.sources):
+    if case.unchanged:
         figures += "; no source has changed since"
     return f"STALE, {figures}"

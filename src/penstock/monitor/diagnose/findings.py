@@ -74,7 +74,7 @@ def suspended(case: Case) -> Finding | None:
             "SUSPENDED", f"it was suspended at once by a bug in Penstock: {error}", f"{advice} {resume}", True
         )
     if meta.consecutive_errors:
-        many = f"{meta.consecutive_errors} errors in a row"
+        many = f"{meta.consecutive_errors} errors in a row" if meta.consecutive_errors > 1 else "an error"
         fix = f"{advice} When the cause is mended: {resume}".strip()
         return Finding("SUSPENDED", f"it was suspended after {many}, the last: {error}", fix, True)
     return Finding("SUSPENDED", "somebody suspended it by hand: no scheduler refreshes it", resume, True)
@@ -118,7 +118,7 @@ def paused(case: Case) -> Finding | None:
         return None
     text = "all schedulers of this catalog are paused"
     return Finding(
-        "PAUSED", text, f"Take the pause back, or refresh by hand: REFRESH STREAM TABLE {case.name}", case.stale
+        "PAUSED", text, f"Go on: penstock resume. Or refresh by hand: REFRESH STREAM TABLE {case.name}", case.stale
     )
 
 
@@ -178,7 +178,10 @@ def rebuild_needed(case: Case) -> Finding | None:
         fix = f"REFRESH STREAM TABLE {case.name} rebuilds it. Find out who wrote to {case.meta.path}."
         return Finding("FOREIGN_WRITE", text, fix, True)
     text = f"the next refresh rebuilds it ({code}): {why}"
-    return Finding("REBUILD", text, "Nothing has to be done; its rows are right as of its frontier until then.")
+    fix = "Nothing has to be done; its rows are right as of its frontier until then."
+    if code == "SOURCE_CHANGED":
+        fix += f" If its query names a column that is gone, give it another: ALTER STREAM TABLE {case.name} AS …"
+    return Finding("REBUILD", text, fix)
 
 
 def costly_lag(case: Case) -> Finding | None:
@@ -194,7 +197,10 @@ def pending_changes(case: Case) -> Finding | None:
         return None
     rows = sum(each.rows for each in waiting)
     told = ", ".join(f"{each.name} (version {each.version} → {each.newest})" for each in waiting)
-    text = f"{rows:,} change rows wait in {told}"
+    # Its columns or files may have changed, and no row.
+    if rows == 0:
+        return None
+    text = f"{rows:,} change rows wait in {told}" if rows > 1 else f"1 change row waits in {told}"
     if rows < MANY_ROWS:
         return Finding("PENDING", text)
     return Finding("MANY_PENDING", text, "The next refresh takes longer than usual.", case.stale)

@@ -1,0 +1,64 @@
+"""What a refresh has to do, from facts alone: rebuild first, then nothing, then the mode."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from penstock.catalog.model import Action, RefreshMode
+from penstock.refresh.cost import PROBE, Choice, Estimate
+from penstock.refresh.decide import Decision, Facts, decide
+
+MOVED = Facts(
+    mode=RefreshMode.AUTO,
+    is_populated=True,
+    incremental=True,
+    refusal=None,
+    rebuild=None,
+    data_changed=True,
+    restless=False,
+)
+QUIET = replace(MOVED, data_changed=False)
+REFUSED = replace(MOVED, incremental=False, refusal=("NON_DETERMINISTIC", "rand"))
+REBUILD = ("SOURCE_CHANGED", "column a was renamed to b")
+FULL_IS_CHEAPER = Choice(Estimate(2, 5), Estimate(1, 5), Action.FULL)
+
+
+@pytest.mark.parametrize(
+    ("facts", "action", "code"),
+    [
+        pytest.param(replace(QUIET, is_populated=False, rebuild=REBUILD), Action.FULL, "FIRST_FILL", id="never filled"),
+        pytest.param(replace(QUIET, rebuild=REBUILD), Action.REINITIALIZE, "SOURCE_CHANGED", id="rebuild before quiet"),
+        pytest.param(
+            replace(MOVED, mode=RefreshMode.FULL, rebuild=REBUILD),
+            Action.REINITIALIZE,
+            "SOURCE_CHANGED",
+            id="rebuild before mode",
+        ),
+        pytest.param(QUIET, Action.NO_DATA, None, id="quiet"),
+        pytest.param(replace(QUIET, mode=RefreshMode.FULL), Action.NO_DATA, None, id="quiet in mode FULL"),
+        pytest.param(replace(QUIET, restless=True), Action.INCREMENTAL, None, id="the clock moved"),
+        pytest.param(replace(MOVED, mode=RefreshMode.FULL), Action.FULL, "AS_ASKED", id="mode FULL"),
+        pytest.param(REFUSED, Action.FULL, "NON_DETERMINISTIC", id="no delta rule"),
+        pytest.param(MOVED, Action.INCREMENTAL, None, id="changes"),
+        pytest.param(replace(MOVED, choice=FULL_IS_CHEAPER), Action.FULL, "CHEAPER", id="cheaper in full"),
+        pytest.param(
+            replace(MOVED, mode=RefreshMode.INCREMENTAL, choice=FULL_IS_CHEAPER),
+            Action.INCREMENTAL,
+            None,
+            id="INCREMENTAL is never silently full",
+        ),
+        pytest.param(
+            replace(MOVED, choice=replace(FULL_IS_CHEAPER, probe=True)), Action.FULL, PROBE, id="the loser is tried"
+        ),
+    ],
+)
+def test_decision(facts: Facts, action: Action, code: str | None) -> None:
+    made = decide(facts)
+    assert (made.action, made.reason_code) == (action, code)
+
+
+def test_a_decision_against_the_mode_says_why() -> None:
+    assert decide(REFUSED) == Decision(Action.FULL, "NON_DETERMINISTIC", "rand")
+    assert decide(replace(MOVED, choice=FULL_IS_CHEAPER)).reason == FULL_IS_CHEAPER.why
