@@ -29,7 +29,7 @@ from penstock.monitor.sinks.webhook import WebhookSink
 from penstock.monitor.status import status
 from penstock.monitor.tally import Tally
 from penstock.monitor.watch import Retention
-from penstock.refresh.retention import holdings
+from penstock.refresh.retention import held_by_subscribers, holdings
 from penstock.settings import Settings
 
 EVERY: Final = timedelta(seconds=5)
@@ -114,8 +114,13 @@ class Monitor:
         self.look(now, self._retention())
 
     def _retention(self) -> list[Retention]:
-        kept = holdings(self._catalog, self._logs, self._catalog.get_all())
-        return [Retention(each.stream_table, each.source, *each.ends[:2]) for each in kept if each.ends is not None]
+        tables = holdings(self._catalog, self._logs, self._catalog.get_all())
+        found = [Retention(each.stream_table, each.source, *each.ends[:2]) for each in tables if each.ends is not None]
+        # A subscription holds the stream table's own past, and is what that table is told about.
+        readers = held_by_subscribers(self._catalog, self._logs)
+        return found + [
+            Retention(each.source, each.stream_table, *each.ends[:2]) for each in readers if each.ends is not None
+        ]
 
     def on_alert(self, listener: Listener) -> Callable[[], None]:
         """Call a function for every alert; returns what ends it."""

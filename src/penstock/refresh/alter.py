@@ -17,7 +17,7 @@ from penstock.engine.registry import register_view, restore_view
 from penstock.engine.storage import DEFINITION_KEY, Storage, key_configuration, standing
 from penstock.errors import CommitConflict, InvalidMode, NotIncremental, PenstockError
 from penstock.refresh.create import Proposal
-from penstock.refresh.define import Redefinition, dependencies_of
+from penstock.refresh.define import Redefinition, dependencies_of, note_definition
 from penstock.refresh.warehouse import Warehouse
 
 TRIES: Final = 20
@@ -130,18 +130,7 @@ def _put_in_force(warehouse: Warehouse, meta: StreamTableMeta, change: Redefinit
     wanted = change.definition
     storage = Storage.open(meta.path)
     storage.set_configuration({DEFINITION_KEY: wanted.to_json(), **key_configuration(change.key)})
-    warehouse.catalog.update_definition(
-        meta.id,
-        now=warehouse.now(),
-        query=wanted.query,
-        database=wanted.database,
-        settings=wanted.settings,
-        key=wanted.key,
-        definition_hash=wanted.hash,
-        target_lag=wanted.target_lag,
-        refresh_mode=RefreshMode(wanted.refresh_mode),
-        dependencies=change.dependencies,
-    )
+    note_definition(warehouse.catalog, meta, wanted, change.dependencies, warehouse.now())
 
 
 def show_definition(warehouse: Warehouse, meta: StreamTableMeta) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
-from penstock.catalog.model import Dependency, SourceType, StreamTableMeta
+from penstock.catalog.model import Dependency, RefreshMode, SourceType, StreamTableMeta
 from penstock.catalog.reader import CatalogReader
+from penstock.catalog.writer import CatalogWriter
 from penstock.compile.bound import BoundQuery
 from penstock.engine.definition import Definition
 from penstock.graph.cycles import check_proposal
@@ -42,6 +45,24 @@ def dependencies_of(bound: BoundQuery) -> list[Dependency]:
         for view, _ in bound.views
     ]
     return found
+
+
+def note_definition(
+    catalog: CatalogWriter, meta: StreamTableMeta, definition: Definition, reads: Sequence[Dependency], now: datetime
+) -> None:
+    """Write down in the catalog what the storage says."""
+    catalog.update_definition(
+        meta.id,
+        now=now,
+        query=definition.query,
+        database=definition.database,
+        settings=definition.settings,
+        key=definition.key,
+        definition_hash=definition.hash,
+        target_lag=definition.target_lag,
+        refresh_mode=RefreshMode(definition.refresh_mode),
+        dependencies=reads,
+    )
 
 
 def check_graph(catalog: CatalogReader, name: TableName, held: StreamTableMeta | None, bound: BoundQuery) -> None:

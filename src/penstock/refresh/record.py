@@ -40,7 +40,7 @@ from penstock.names import Frontier
 from penstock.refresh.attempt import Attempt, Quiet
 from penstock.refresh.compute import Computed
 from penstock.refresh.decide import Decision
-from penstock.refresh.define import dependencies_of
+from penstock.refresh.define import dependencies_of, note_definition
 from penstock.refresh.lease import HeldLease
 from penstock.refresh.result import RefreshResult
 from penstock.refresh.survey import Pins, Situation
@@ -111,18 +111,7 @@ class Recorder:
 
     def redefined(self, meta: StreamTableMeta, definition: Definition, plan: Plan) -> None:
         """Another definition is in force in the storage."""
-        self._catalog.update_definition(
-            meta.id,
-            now=self._now(),
-            query=definition.query,
-            database=definition.database,
-            settings=definition.settings,
-            key=definition.key,
-            definition_hash=definition.hash,
-            target_lag=definition.target_lag,
-            refresh_mode=RefreshMode(definition.refresh_mode),
-            dependencies=dependencies_of(plan.bound),
-        )
+        note_definition(self._catalog, meta, definition, dependencies_of(plan.bound), self._now())
 
     def quiet(self, found: Sequence[Quiet]) -> dict[int, RefreshResult]:
         """NO_DATA for all of these in one catalog transaction; results by id, for those that nobody has moved since."""

@@ -83,6 +83,24 @@ def test_a_source_that_is_about_to_be_cleaned_is_told_of_once(tmp_path: Path) ->
     assert alert.facts["retention_seconds"] == 4 * 3600
 
 
+def test_changes_that_a_durable_subscription_may_lose_are_told_of_once(tmp_path: Path) -> None:
+    with Published.open(tmp_path / "w") as world:
+        catalog = world.tables._warehouse.catalog
+        revenue = world.keyed("revenue", {"id": "long"}, key=("id",))
+        for number in range(2):
+            revenue.commit(put=[{"id": number}])
+        world.tables.subscribe("revenue", lsn=1, durable="mailer").cancel()
+        world.tables.subscribe("revenue", lsn=2, durable="level").cancel()
+        now = datetime.now(UTC)
+        # Delta keeps change files for 7 days by default; their time starts with the first change that is needed.
+        look(catalog, now + timedelta(days=5))
+        assert told(catalog, AlertEvent.RETENTION_WARNING) == []
+        for _ in range(2):
+            look(catalog, now + timedelta(days=5, hours=7))
+        (alert,) = told(catalog, AlertEvent.RETENTION_WARNING)
+    assert (alert.stream_table, alert.facts["source"]) == ("default.revenue", "subscription mailer")
+
+
 def test_a_lag_that_costs_more_than_somebody_asked_for_is_shown(tmp_path: Path) -> None:
     with look_at(tmp_path) as tables:
         catalog = tables._warehouse.catalog
