@@ -9,11 +9,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from postgres import Postgres
+
+# Seeded, and nothing is judged by how long it took: a busy machine must not make a test fail.
+settings.load_profile("ci")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -34,8 +38,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     }
-    settings = Settings(driver_memory="2g", shuffle_partitions=2)
-    session = start_session(tmp_path_factory.mktemp("warehouse"), settings, extra=brisk)
+    small = Settings(driver_memory="2g", shuffle_partitions=2)
+    session = start_session(tmp_path_factory.mktemp("warehouse"), small, extra=brisk)
     yield session
     session.stop()
 
