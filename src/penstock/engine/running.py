@@ -10,8 +10,7 @@ from pyspark.errors import PySparkException
 
 from penstock.engine.catalyst import unlogged
 from penstock.engine.scan import lost_file
-from penstock.engine.spark_errors import understood
-from penstock.errors import FrontierLost
+from penstock.engine.spark_errors import understood, without_file
 
 
 @contextmanager
@@ -23,5 +22,5 @@ def data_errors(name: str) -> Iterator[None]:
     except (PySparkException, Py4JError, OSError, MemoryError) as error:
         gone = lost_file(error)
         if gone is not None:
-            raise FrontierLost(source=name, version="(old)", why=f"{gone} is gone") from error
+            raise without_file(gone) from error
         raise understood(error, name) from error

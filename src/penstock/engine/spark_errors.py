@@ -236,11 +236,19 @@ def understood(error: BaseException, name: str) -> PenstockError:
             return SourceMissing(source=f"of {name}", why=why)
         case Meaning.LOST_FILE:
             lost = next((found.group(1) for link in chain if (found := _FILE.search(link.message))), None)
-            return FrontierLost(source=name, version="(old)", why=f"{lost} is gone" if lost else why)
+            if lost is None:
+                return FrontierLost(source=f"a source of {name}", version="at the frontier", why=why)
+            return without_file(lost)
         case Meaning.BUG:
             return InternalError(why=f"{type(error).__name__}: {why}")
     kind: type[PenstockError] = meaning.value
     return kind(name=name, why=why)
+
+
+def without_file(path: str) -> FrontierLost:
+    """A file that a version needs is gone; its folder tells whose version that is."""
+    folder, _, file = path.rpartition("/")
+    return FrontierLost(source=folder or "a source", version="at the frontier", why=f"{file} is gone")
 
 
 def system_error(error: BaseException, name: str) -> PenstockError | None:

@@ -79,7 +79,9 @@ def _seen(catalog: CatalogReader, now: datetime, minimum: timedelta) -> Health:
     problems = []
     if scheduler.holder is not None and not scheduler.alive:
         seen = scheduler.renewed_at.isoformat(timespec="seconds") if scheduler.renewed_at else "long ago"
-        problems.append(f"the scheduler {scheduler.holder} was last heard of at {seen}")
+        problems.append(
+            f"the scheduler {scheduler.holder} was last heard of at {seen}: start another with penstock run"
+        )
     problems += [
         f"{row.name} was stopped: {(row.last_error or row.status).splitlines()[0]}"
         for row in rows

@@ -89,7 +89,7 @@ class Recorder:
                 refresh_id=attempt.refresh_id,
                 stream_table_id=meta.id,
                 name=str(meta.name),
-                action=Action.INCREMENTAL if meta.is_populated else Action.FULL,
+                action=_expected(meta),
                 status=RefreshStatus.RUNNING,
                 started_at=self._now(),
                 data_timestamp=pins.data_timestamp,
@@ -201,7 +201,7 @@ class Recorder:
                 refresh_id=attempt.refresh_id,
                 stream_table_id=meta.id,
                 name=str(meta.name),
-                action=Action.INCREMENTAL if meta.is_populated else Action.FULL,
+                action=_expected(meta),
                 status=RefreshStatus.FAILED,
                 started_at=now - timedelta(seconds=attempt.seconds),
                 ended_at=now,
@@ -319,6 +319,12 @@ def _stopped_by(error: PenstockError, too_many: bool) -> Status | None:
     if error.retry is Retry.NEVER:
         return Status.ERROR
     return Status.SUSPENDED if too_many else None
+
+
+def _expected(meta: StreamTableMeta) -> Action:
+    """What a refresh that has decided nothing yet, or never will, set out to do."""
+    incremental = meta.is_populated and meta.effective_mode is not RefreshMode.FULL
+    return Action.INCREMENTAL if incremental else Action.FULL
 
 
 def _effective_mode(meta: StreamTableMeta, plan: Plan) -> RefreshMode:

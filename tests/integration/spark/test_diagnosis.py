@@ -59,7 +59,7 @@ def test_the_root_of_an_error_is_named_downstream(orders: StreamTables) -> None:
     assert told.code == "UPSTREAM_BLOCKED"
     assert "it waits for shop.shares: its last refresh failed: [QUERY_FAILED]" in told.text
     [pending] = [each for each in orders.diagnose("shares").findings if each.code == "PENDING"]
-    assert pending.text == "1 change rows wait in shop.orders (version 1 → 2)"
+    assert pending.text == "1 change row waits in shop.orders (version 1 → 2)"
 
 
 def test_suspended_by_hand_and_a_source_that_is_gone(orders: StreamTables) -> None:

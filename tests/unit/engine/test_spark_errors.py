@@ -187,8 +187,17 @@ def test_an_error_that_only_a_jvm_which_is_gone_could_explain() -> None:
     assert type(understood(Captured(message="?"), "t")) is EngineUnavailable
 
 
+class FileNotFoundException(Exception):
+    """As the JVM calls it."""
+
+
 def test_a_lost_file_is_named() -> None:
     error = PySparkException(message="[FAILED_READ_FILE] File /data/part-1.parquet does not exist. os error 110")
     assert type(understood(error, "t")) is StorageUnreachable
+    gone = FileNotFoundException("File file:/data/orders/part-1.parquet does not exist")
+    assert understood(gone, "t").text == (
+        "version at the frontier of file:/data/orders can no longer be read: part-1.parquet is gone"
+    )
+    assert "a source of t" in understood(FileNotFoundException("gone"), "t").text
     assert FrontierLost.retry is Retry.REINITIALIZE
     assert QueryFailed.retry is Retry.NEVER

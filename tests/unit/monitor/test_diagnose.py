@@ -4,14 +4,27 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from penstock.catalog.model import Action, Lease, RefreshMode, RefreshRecord, RefreshStatus, Status, StreamTableMeta
+from penstock.api import look
+from penstock.catalog.model import (
+    Action,
+    Dependency,
+    Lease,
+    RefreshMode,
+    RefreshRecord,
+    RefreshStatus,
+    SourceType,
+    Status,
+    StreamTableMeta,
+)
 from penstock.errors import DiskFull, InternalError, QueryFailed, SourceMissing
 from penstock.monitor.diagnose.case import Case, PendingSource
 from penstock.monitor.diagnose.diagnosis import diagnose
+from penstock.monitor.diagnose.findings import Finding
 from penstock.names import TableName
 from penstock.refresh.retention import Holding
 
@@ -211,3 +224,24 @@ def test_it_is_plain_data() -> None:
     told = diagnose(case(late(status=Status.SUSPENDED))).to_json()
     assert (told["name"], told["fresh"], told["findings"][0]["code"]) == ("shop.st", False, "SUSPENDED")
     assert told["verdict"] == "STALE, 1 hour behind, 1 minute allowed; no source has changed since"
+
+
+def test_a_source_whose_log_is_damaged_need_not_be_brought_back(tmp_path: Path) -> None:
+    log = tmp_path / "orders" / "_delta_log"
+    log.mkdir(parents=True)
+    (log / f"{0:020}.json").write_text('{"commitInfo": {"times')
+    with look(tmp_path / "w") as tables:
+        catalog = tables._warehouse.catalog
+        for name in ("orders", "gone"):
+            reads = Dependency(
+                source_id=name, source_name=name, source_type=SourceType.TABLE, source_path=str(tmp_path / name)
+            )
+            held = replace(meta(), name=TableName("shop", f"of_{name}"), table_id=name, path=f"/w/{name}")
+            catalog.insert(held, [reads], now=catalog.now())
+
+        def told(name: str) -> Finding:
+            return next(each for each in tables.diagnose(name).findings if each.code == "SOURCE_MISSING")
+
+        assert "cannot be read" in told("shop.of_orders").text
+        assert told("shop.of_orders").advice.startswith("The stored rows stay as they were. Check network and storage")
+        assert told("shop.of_gone").advice.startswith("Bring the source back")

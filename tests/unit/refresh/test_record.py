@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from penstock.catalog import Alert, RefreshRecord, RefreshStatus, SqliteCatalog, Status, StreamTableMeta
+from penstock.catalog import Alert, RefreshMode, RefreshRecord, RefreshStatus, SqliteCatalog, Status, StreamTableMeta
 from penstock.engine.definition import Definition
 from penstock.engine.workspace import Logs
 from penstock.errors import FrontierLost, InternalError, LeaseLost, PenstockError, QueryInvalid, StorageUnreachable
@@ -74,6 +75,15 @@ def test_an_error_stays_with_its_table_and_stops_it_where_trying_again_cannot_he
     assert book.events() == ["refresh_failed", "auto_suspended"]
     (line,) = book.catalog.recent_history()
     assert line.status is RefreshStatus.FAILED
+
+
+def test_history_does_not_call_incremental_what_is_always_recomputed(book: Book) -> None:
+    full = Attempt(replace(book.meta(), effective_mode=RefreshMode.FULL))
+    book.recorder.started(full, PINS, book.held)
+    assert [line.action for line in book.catalog.recent_history() if line.refresh_id == full.refresh_id] == ["FULL"]
+    book.recorder.failed(full, PINS, book.held, QueryInvalid(why="no such column", fix=""), 3)
+    (line,) = [line for line in book.catalog.recent_history() if line.refresh_id == full.refresh_id]
+    assert (line.status, line.action) == (RefreshStatus.FAILED, "FULL")
 
 
 def test_trying_by_hand_before_it_is_mended_does_not_suspend_what_is_in_error(book: Book) -> None:

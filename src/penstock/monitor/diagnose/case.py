@@ -20,6 +20,8 @@ class PendingSource:
     rows: int = 0
     """Change rows since then, as the log counts them."""
     missing: str | None = None
+    advice: str = ""
+    """What to do about that, if it is anything but gone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

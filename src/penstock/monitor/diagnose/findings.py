@@ -94,6 +94,7 @@ def source_missing(case: Case) -> Finding | None:
         return None
     told = "; ".join(f"{each.name}: {each.missing}" for each in gone)
     fix = "Bring the source back, give another query (ALTER STREAM TABLE … AS …), or drop the stream table."
+    fix = next((each.advice for each in gone if each.advice), fix)
     return Finding("SOURCE_MISSING", f"a source cannot be read: {told}", fix, True)
 
 

@@ -11,7 +11,7 @@ from penstock.compile.plan import compile_query
 from penstock.engine.definition import Definition
 from penstock.engine.interval import ChangeSet, classify
 from penstock.engine.storage import Standing, standing
-from penstock.errors import FrontierLost, PenstockError
+from penstock.errors import FrontierLost, PenstockError, SourceMissing
 from penstock.graph.cycles import way_back
 from penstock.graph.dag import StreamGraph
 from penstock.graph.lag import EffectiveLag, resolve_lags
@@ -128,9 +128,12 @@ def _source(warehouse: Warehouse, source: Dependency, frontier: Frontier | None)
         change: ChangeSet = classify(log, newest if version is None else version, newest)
     except FrontierLost:
         return PendingSource(source.source_name, version, newest)
-    except (PenstockError, ValueError) as error:
-        why = error.text if isinstance(error, PenstockError) else str(error)
-        return PendingSource(source.source_name, version, missing=why)
+    except SourceMissing as gone:
+        return PendingSource(source.source_name, version, missing=gone.text)
+    except PenstockError as error:
+        return PendingSource(source.source_name, version, missing=error.text, advice=error.advice)
+    except ValueError as error:
+        return PendingSource(source.source_name, version, missing=str(error))
     return PendingSource(source.source_name, version, newest, change.rows_estimate)
 
 
