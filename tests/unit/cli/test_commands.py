@@ -9,7 +9,8 @@ import subprocess
 import sys
 import tomllib
 from contextlib import suppress
-from datetime import datetime
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ import pytest
 from fake_tables import NOON, FakeSubscription, FakeTables, fake_openers, revenue_commits
 from typer.testing import CliRunner, Result
 
+from penstock.catalog.model import Action, RefreshRecord, RefreshStatus
+from penstock.catalog.owner import current_owner
 from penstock.cli import prompt
 from penstock.cli.desk import Desk
 from penstock.cli.main import app
@@ -181,7 +184,7 @@ def test_tick_takes_a_moment_in_utc(warehouse: Path) -> None:
     tables = FakeTables()
     run(tables, "tick", "--now", "2026-03-01T12:00:00", "-w", str(warehouse))
     run(tables, "tick", "--now", "2026-03-01T13:00:00+0100", "-w", str(warehouse))
-    assert [call[1] for call in tables.calls] == [(NOON,), (NOON,)]
+    assert [call[1] for call in tables.calls if call[0] == "tick"] == [(NOON,), (NOON,)]
 
 
 def test_init_writes_settings_that_change_nothing(tmp_path: Path) -> None:
@@ -308,6 +311,9 @@ def test_a_commit_is_acknowledged_once_it_is_printed(warehouse: Path, monkeypatc
 class Failing(FakeTables):
     """Logs and raises as a refresh that fails does."""
 
+    by_others = False
+    """True if the failed refresh in history is another process's."""
+
     def _refresh(self, name: str) -> Any:
         log = logging.getLogger("penstock.refresh")
         log.warning("a webhook does not answer")
@@ -318,6 +324,19 @@ class Failing(FakeTables):
         with suppress(QueryFailed):
             self._refresh("revenue")
         return []
+
+    def _history(self, name: str | None = None, max_rows: int = 20) -> Any:
+        failed = RefreshRecord(
+            refresh_id="1",
+            stream_table_id=1,
+            name="default.revenue",
+            action=Action.INCREMENTAL,
+            status=RefreshStatus.FAILED,
+            started_at=NOON,
+            ended_at=datetime.now(UTC),
+            owner=current_owner(),
+        )
+        return [failed, replace(failed, owner="somebody else")][self.by_others :]
 
 
 def test_a_refresh_that_fails_says_it_once(warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -330,4 +349,17 @@ def test_a_refresh_that_fails_says_it_once(warehouse: Path, monkeypatch: pytest.
 
 def test_a_tick_has_no_other_way_to_tell_of_failures(warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(logging.getLogger("penstock"), "propagate", False)
-    assert run(Failing(), "tick", "-w", str(warehouse)).stderr.count("division by zero") == 1
+    told = run(Failing(), "tick", "-w", str(warehouse))
+    assert (told.stderr.count("division by zero"), told.exit_code) == (1, 1)
+
+
+def test_a_tick_fails_for_its_own_refreshes_only(warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Failing, "by_others", True)
+    assert run(Failing(), "tick", "-w", str(warehouse)).exit_code == 0
+
+
+def test_status_and_tick_say_that_the_catalog_is_paused(warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tables = FakeTables(healthy=False)
+    monkeypatch.setattr(FakeTables, "_tick", lambda tables, now=None: [])
+    for command in ("status", "tick"):
+        assert "penstock resume" in run(tables, command, "-w", str(warehouse)).stdout
