@@ -376,6 +376,18 @@ def test_a_table_whose_upstream_found_no_common_pins_is_tried_again_at_once() ->
     assert stage.plan(NOW + SECOND) == {"c"}
 
 
+def test_what_is_held_back_for_a_late_table_is_not_pulled_along_by_another_either() -> None:
+    stage = Stage({"busy": "t", "free": "t", "late": "busy free", "other": "free"})
+    for key in ("free", "late", "other"):
+        stage.set(key, data_timestamp=NOW)
+    stage.begin()
+    [running] = stage.start_all()
+    later = NOW + timedelta(minutes=2)
+    assert stage.plan(later) == set()
+    stage.end(running, later)
+    assert stage.plan(later) == {"busy", "free", "late", "other"}
+
+
 def test_a_late_table_that_waits_for_a_person_holds_nobody_back() -> None:
     stage = Stage({"stopped": "t", "slow": "t", "quick": "t", "late": "stopped slow quick"})
     stage.set("stopped", status=Status.SUSPENDED)
