@@ -345,6 +345,36 @@ def test_a_tour_that_could_not_begin_is_tried_again_after_a_rest_not_at_the_next
     assert stage.plan(NOW + 3 * SECOND) == {"a"}
 
 
+def test_a_tour_stands_for_the_moment_before_its_versions_were_pinned() -> None:
+    stage, clock = Stage({"a": "t"}), FakeClock(NOW)
+
+    class Slow:
+        def woken(self, keys: object) -> frozenset[str]:
+            return frozenset()
+
+        def begin(self, wanted: frozenset[str], stamp: datetime, resting: frozenset[str]) -> Tour:
+            clock.sleep(5)
+            return Tour(Scene(stage.tables, stage.graph(), ("a",), {}), wanted, stamp, resting)
+
+    workshop: Any = Slow()
+    begin_due(stage.dispatcher, workshop, stage.picture(), clock, nullcontext())
+    assert [task.tour.stamp for task in stage.start_all()] == [NOW]
+
+
+def test_a_resumed_upstream_frees_its_consumers_at_once_not_at_their_next_stamp() -> None:
+    stage = Stage({"u": "t", "c": "u"}, lag=86_400)
+    stage.set("u", data_timestamp=NOW, status=Status.SUSPENDED)
+    stage.set("c", data_timestamp=NOW - timedelta(days=3))
+    tour = stage.begin()
+    for task in iter(stage.dispatcher.next, None):
+        tour.arrived[task.key] = Arrival(blocked=True)
+        stage.dispatcher.ended(task, None, QUICK, NOW)
+    assert stage.plan(NOW + SECOND) == set()
+    stage.set("u", status=Status.ACTIVE)
+    stage.dag_version += 1
+    assert stage.plan(NOW + 2 * SECOND) == {"c"}
+
+
 def test_tables_that_failed_together_do_not_come_back_together() -> None:
     stage = Stage({f"t{number}": "x" for number in range(20)}, workers=21)
     stage.begin()
