@@ -33,7 +33,7 @@ class Backoff:
 
         >>> calm = Backoff(timedelta(seconds=2), timedelta(seconds=60), random.Random(1))
         >>> [round(calm.wait(number).total_seconds()) for number in (1, 2, 3, 4, 9)]
-        [2, 4, 8, 13, 60]
+        [2, 5, 9, 14, 60]
         """
         doubled = self.first * (1 << min(failures - 1, 32))
         return min(doubled, self.longest) * self.chance.uniform(0.75, 1.25)

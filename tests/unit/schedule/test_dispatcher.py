@@ -345,6 +345,36 @@ def test_a_tour_that_could_not_begin_is_tried_again_after_a_rest_not_at_the_next
     assert stage.plan(NOW + 3 * SECOND) == {"a"}
 
 
+def test_a_tour_stands_for_the_moment_before_its_versions_were_pinned() -> None:
+    stage, clock = Stage({"a": "t"}), FakeClock(NOW)
+
+    class Slow:
+        def woken(self, keys: object) -> frozenset[str]:
+            return frozenset()
+
+        def begin(self, wanted: frozenset[str], stamp: datetime, resting: frozenset[str]) -> Tour:
+            clock.sleep(5)
+            return Tour(Scene(stage.tables, stage.graph(), ("a",), {}), wanted, stamp, resting)
+
+    workshop: Any = Slow()
+    begin_due(stage.dispatcher, workshop, stage.picture(), clock, nullcontext())
+    assert [task.tour.stamp for task in stage.start_all()] == [NOW]
+
+
+def test_a_resumed_upstream_frees_its_consumers_at_once_not_at_their_next_stamp() -> None:
+    stage = Stage({"u": "t", "c": "u"}, lag=86_400)
+    stage.set("u", data_timestamp=NOW, status=Status.SUSPENDED)
+    stage.set("c", data_timestamp=NOW - timedelta(days=3))
+    tour = stage.begin()
+    for task in iter(stage.dispatcher.next, None):
+        tour.arrived[task.key] = Arrival(blocked=True)
+        stage.dispatcher.ended(task, None, QUICK, NOW)
+    assert stage.plan(NOW + SECOND) == set()
+    stage.set("u", status=Status.ACTIVE)
+    stage.dag_version += 1
+    assert stage.plan(NOW + 2 * SECOND) == {"c"}
+
+
 def test_tables_that_failed_together_do_not_come_back_together() -> None:
     stage = Stage({f"t{number}": "x" for number in range(20)}, workers=21)
     stage.begin()
@@ -374,6 +404,18 @@ def test_a_table_whose_upstream_found_no_common_pins_is_tried_again_at_once() ->
     tour.arrived["c"] = Arrival(replace(_result(Action.SKIP), reason_code="UPSTREAM_BLOCKED"), blocked=True)
     stage.dispatcher.ended(blocked, None, QUICK, NOW)
     assert stage.plan(NOW + SECOND) == {"c"}
+
+
+def test_what_is_held_back_for_a_late_table_is_not_pulled_along_by_another_either() -> None:
+    stage = Stage({"busy": "t", "free": "t", "late": "busy free", "other": "free"})
+    for key in ("free", "late", "other"):
+        stage.set(key, data_timestamp=NOW)
+    stage.begin()
+    [running] = stage.start_all()
+    later = NOW + timedelta(minutes=2)
+    assert stage.plan(later) == set()
+    stage.end(running, later)
+    assert stage.plan(later) == {"busy", "free", "late", "other"}
 
 
 def test_a_late_table_that_waits_for_a_person_holds_nobody_back() -> None:
