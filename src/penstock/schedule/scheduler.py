@@ -24,7 +24,7 @@ from penstock.refresh.tour import Arrival
 from penstock.schedule.backoff import Backoff
 from penstock.schedule.begin_due import begin_due
 from penstock.schedule.dispatcher import Dispatcher, Task
-from penstock.schedule.due import Picture
+from penstock.schedule.due import Picture, tell_of_circle
 from penstock.schedule.grid import next_stamp
 from penstock.schedule.leader import Candidate, Leadership
 from penstock.schedule.steady_clock import SteadyClock
@@ -59,6 +59,8 @@ class Scheduler:
         self._check = check
         self._candidate = Candidate(catalog, moves=self._moves)
         self._moved_at: float | None = None
+        self._circle: str | None = None
+        """The circle that was told of."""
         """When the loop last came round; None while it need not."""
         self._stopping = threading.Event()
         self._changed = threading.Condition()
@@ -159,6 +161,8 @@ class Scheduler:
         if picture is not None:
             # Whoever led before may have had a clock that was ahead of this one.
             self._clock.not_before(picture.newest)
+            tell_of_circle(picture, self._circle)
+            self._circle = picture.circle
         with self._changed:
             self._dispatcher.paused = picture is None
         if picture is not None:

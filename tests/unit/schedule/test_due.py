@@ -19,3 +19,5 @@ def test_tables_in_a_circle_and_their_readers_are_left_out_and_the_others_are_se
         picture = Picture.of(catalog, timedelta(minutes=1))
     assert list(picture.tables) == ["c"]
     assert list(picture.lags) == ["c"]
+    assert picture.circle is not None
+    assert "default.a" in picture.circle

@@ -57,11 +57,14 @@ class Bench:
         self.work: Callable[[str], PenstockError | None] = lambda key: None
         self.before_begin: Callable[[], None] = lambda: None
         self.gone = False
+        self.circle: str | None = None
+        self.looks = 0
 
     def picture(self) -> Picture | None:
         graph = self._graph()
         lags = {key: held.lag for key, held in resolve_lags(graph, timedelta(seconds=1)).items()}
-        return Picture(dict(self.tables), graph, lags, 1)
+        self.looks += 1
+        return Picture(dict(self.tables), graph, lags, 1, self.circle)
 
     def _graph(self) -> StreamGraph:
         dependencies = [
@@ -456,3 +459,16 @@ def test_whoever_stops_spark_too_means_it(bench: Bench, start: Callable[..., Run
     assert at_work.wait(10)
     threading.Timer(0.2, go_on.set).start()
     assert running.stop() == [], "it does not ask to be started anew"
+
+
+def test_a_circle_is_told_of_once(
+    bench: Bench, start: Callable[..., Running], caplog: pytest.LogCaptureFixture
+) -> None:
+    bench.circle = "a → b → a"
+    with start():
+        until(lambda: bench.looks > 3)
+        bench.circle = "b → c → b"
+        seen = bench.looks
+        until(lambda: bench.looks > seen + 3)
+    told = [record.getMessage() for record in caplog.records if getattr(record, "event", None) == "circle"]
+    assert [text.rpartition(": ")[2] for text in told] == ["a → b → a", "b → c → b"]
