@@ -57,7 +57,7 @@ from penstock.refresh.advise import LayoutAdvice, advise
 from penstock.refresh.alter import alter, postpone, redefinition, restore_definition, status_of
 from penstock.refresh.audit import AuditReport, audit
 from penstock.refresh.create import Proposal, make, mode_of, propose
-from penstock.refresh.define import Redefinition
+from penstock.refresh.define import Redefinition, mark_moved
 from penstock.refresh.drop import drop
 from penstock.refresh.explain import Explanation, explain_query, explain_table
 from penstock.refresh.fresh import fresh_rows
@@ -329,6 +329,8 @@ class StreamTables:
                     catalog.forget_table(TableName(table.schema, table.table))
                 else:
                     catalog.forget_schema(table.schema)
+        paths = {name: table.path for name, table in present.items() if table.path is not None}
+        mark_moved(catalog, paths, self._warehouse.now())
 
     def _alter(self, statement: AlterStreamTable) -> StatementResult:
         if statement.as_query is not None:

@@ -1,8 +1,10 @@
-"""What the catalog keeps of a definition: its dependencies, with the columns each is read for, free of circles."""
+"""What the catalog keeps of a definition: its dependencies, with the columns each is read for, free of circles, and
+whether their names still stand for them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -11,6 +13,7 @@ from penstock.catalog.reader import CatalogReader
 from penstock.catalog.writer import CatalogWriter
 from penstock.compile.bound import BoundQuery
 from penstock.engine.definition import Definition
+from penstock.engine.pinned_query import folder
 from penstock.graph.cycles import check_proposal
 from penstock.graph.dag import Node, NodeKind, StreamGraph
 from penstock.names import TableName
@@ -71,3 +74,13 @@ def check_graph(catalog: CatalogReader, name: TableName, held: StreamTableMeta |
     node = graph.by_stream_table_id(held.id) if held else Node(f"proposed:{name}", str(name), NodeKind.STREAM_TABLE)
     sources = [graph.nodes.get(source.id, Node(source.id, source.name, NodeKind.TABLE)) for source in bound.sources]
     check_proposal(graph, node, sources)
+
+
+def mark_moved(catalog: CatalogWriter, paths: Mapping[str, str], now: datetime) -> None:
+    """Ask for a rebuild of every stream table with a source whose name (`paths`: name → folder) stands for another
+    table now. The log of the old one, which may lie where it was, says nothing of that.
+    """
+    for each in catalog.all_dependencies():
+        path = paths.get(each.source_name) if each.source_type is SourceType.TABLE else None
+        if path is not None and each.source_path is not None and folder(path) != folder(each.source_path):
+            catalog.mark_reinit(each.stream_table_id, f"{each.source_name} is another table now", now=now)

@@ -1,7 +1,8 @@
 """Rebuilding the catalog from the tables themselves.
 
 A stream table's storage holds its definition in its properties and its frontier in its newest commit; plain tables are
-the Delta folders of the warehouse. Nothing else is needed to go on, and nothing of it is guessed.
+the Delta folders of the warehouse. Nothing else is needed to go on, and nothing of it is guessed: of two storages of
+one name, the one that was created later is the stream table.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 from penstock.catalog.model import KnownKind, KnownTable, RefreshMode, Status, StreamTableMeta
 from penstock.engine.definition import Definition
-from penstock.engine.registry import MANAGED, register_view, restore
+from penstock.engine.registry import MANAGED, register_view, restore, schema_exists
 from penstock.engine.storage import Storage, standing
 from penstock.errors import PenstockError
 from penstock.names import TableName
@@ -21,6 +22,9 @@ from penstock.refresh.define import dependencies_of
 from penstock.refresh.warehouse import STORAGE_FOLDER, Warehouse
 
 TABLES_FOLDER = "tables"
+
+_Found = tuple[str, Storage, Definition]
+"""A stream table's storage, with its folder and the definition in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +41,9 @@ class RepairReport:
 def repair(warehouse: Warehouse) -> RepairReport:
     """Put every stream table and plain table that the catalog lacks back into it."""
     lines = [f"plain table {name}: registered" for name in _plain_tables(warehouse)]
-    waiting = list(_found(warehouse))
+    waiting, left_over = _newest(_found(warehouse))
+    lines += [f"folder {path}: left alone, {name} was created again later" for path, name in left_over]
+    _make_schemas(warehouse, (definition for _, _, definition in waiting))
     # An upstream must be known before its consumers can be bound.
     while waiting:
         left = []
@@ -55,7 +61,7 @@ def repair(warehouse: Warehouse) -> RepairReport:
     return RepairReport(tuple(lines) or ("nothing to repair",))
 
 
-def _found(warehouse: Warehouse) -> Iterable[tuple[str, Storage, Definition]]:
+def _found(warehouse: Warehouse) -> Iterable[_Found]:
     known = {each.table_id for each in warehouse.catalog.get_all()}
     for log in sorted((warehouse.root / STORAGE_FOLDER).glob("*/*/_delta_log")):
         try:
@@ -65,6 +71,24 @@ def _found(warehouse: Warehouse) -> Iterable[tuple[str, Storage, Definition]]:
             continue
         if storage.table_id not in known:
             yield str(log.parent.resolve()), storage, definition
+
+
+def _newest(found: Iterable[_Found]) -> tuple[list[_Found], list[tuple[str, str]]]:
+    """The storages to restore, one for each name, and the folders that a killed CREATE or DROP has left behind."""
+    by_name: dict[str, list[_Found]] = {}
+    for each in found:
+        by_name.setdefault(each[2].name, []).append(each)
+    ordered = [sorted(each, key=lambda one: one[2].created_at) for each in by_name.values()]
+    return [each[-1] for each in ordered], [(path, made.name) for each in ordered for path, _, made in each[:-1]]
+
+
+def _make_schemas(warehouse: Warehouse, definitions: Iterable[Definition]) -> None:
+    """The schemas of stream tables, which need not hold any plain table."""
+    for definition in definitions:
+        for schema in (TableName.parse(definition.name).schema, definition.database):
+            if not schema_exists(warehouse.spark, schema):
+                warehouse.catalog.remember_table(KnownTable(schema=schema, kind=KnownKind.SCHEMA))
+                restore(warehouse.spark, warehouse.catalog.known_tables())
 
 
 def _restored(warehouse: Warehouse, path: str, storage: Storage, definition: Definition) -> str:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -31,7 +31,7 @@ from penstock.engine.interval import ChangeSet, classify
 from penstock.engine.spark_errors import understood
 from penstock.engine.storage import Pin, Standing, Storage, standing
 from penstock.engine.workspace import Logs, Workspace
-from penstock.errors import FrontierLost, PenstockError, QueryInvalid, SourceChanged, StateDamaged
+from penstock.errors import CommitConflict, FrontierLost, PenstockError, QueryInvalid, SourceChanged, StateDamaged
 from penstock.names import Frontier, Interval, SourceVersion
 from penstock.refresh.attempt import Attempt, Quiet
 from penstock.refresh.compute import Computed, Work, compute
@@ -276,7 +276,8 @@ class Refresher:
                 return self._carried_out(attempt, work, decision, situation, held, report)
         # Properties that a commit brought into force, and whose worker did not live to set them.
         held.check()
-        work.storage.set_configuration(dict(unset))
+        with suppress(CommitConflict):
+            work.storage.set_configuration(dict(unset), at=work.pin.version)
         return self._attempt(attempt, pins, held, report, rebuild, fused)
 
     def _carried_out(
@@ -324,7 +325,7 @@ class Refresher:
                 committed = computed.commit(storage, pin, record)
             committed_version, computed = committed.version, replace(computed, applier=committed.applier)
             if redefined is not None:
-                self._redefine(meta, storage, redefined, work, held)
+                self._redefine(meta, storage, redefined, work, committed.version, held)
         else:
             committed_version = self._carried(attempt, computed.decision, situation, work, held)
         done = Completion(computed.decision, situation, pin, plan, computed, committed_version, record)
@@ -334,12 +335,16 @@ class Refresher:
         return result
 
     def _redefine(
-        self, meta: StreamTableMeta, storage: Storage, definition: Definition, work: Work, held: HeldLease
+        self, meta: StreamTableMeta, storage: Storage, definition: Definition, work: Work, version: int, held: HeldLease
     ) -> None:
         # Not by a worker that slept since its commit: another definition may be in force by now.
         held.check()
-        storage.set_configuration(work.configuration(definition))
-        self._recorder.redefined(meta, definition, work.plan)
+        # Nor over somebody who has changed lag or mode since: what is not set then, the next refresh sets.
+        with suppress(CommitConflict):
+            storage.set_configuration(work.configuration(definition), at=version)
+        in_force = Definition.from_json(standing(self._logs.at(meta.path)).definition)
+        if in_force.hash == definition.hash:
+            self._recorder.redefined(meta, in_force, work.plan)
 
     def _carried(
         self, attempt: Attempt, decision: Decision, situation: Situation, work: Work, held: HeldLease

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from penstock.engine.definition import Definition
 from penstock.engine.delta_log import DeltaLog
-from penstock.engine.storage import records, standing
+from penstock.engine.storage import Storage, records, standing
 from penstock.errors import KeyViolated, PenstockError, QueryFailed, QueryInvalid
 from penstock.testing.oracle import assert_exact
 
@@ -168,3 +169,22 @@ def test_a_definition_put_off_is_filled_by_the_next_refresh(orders: StreamTables
     assert orders.refresh("st").action == "REINITIALIZE"
     assert_exact(orders, "st")
     assert len(rows(orders)) == 3
+
+
+def test_a_lag_that_is_changed_while_another_query_comes_into_force_stays_changed(
+    orders: StreamTables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put = Storage.set_configuration
+
+    def overtaken(storage: Storage, changes: dict[str, str], at: int | None = None) -> None:
+        monkeypatch.setattr(Storage, "set_configuration", put)
+        orders.alter_stream_table("st", target_lag="7 minutes")
+        put(storage, changes, at)
+
+    monkeypatch.setattr(Storage, "set_configuration", overtaken)
+    orders.sql("ALTER STREAM TABLE st AS SELECT id FROM orders")
+    held = Definition.from_json(standing(log(orders)).definition)
+    [meta] = orders._warehouse.catalog.get_all()
+    assert held.query == meta.query == "SELECT id FROM orders"
+    assert held.target_lag == meta.target_lag == timedelta(minutes=7)
+    assert orders.refresh("st").action == "NO_DATA"

@@ -467,3 +467,19 @@ def test_a_view_of_the_same_text_is_another_one(
     finally:
         ps.sql("USE shop")
         ps.spark.sql("DROP SCHEMA elsewhere CASCADE")
+
+
+def test_a_name_that_stands_for_a_table_elsewhere_is_followed(ps: StreamTables, tmp_path: Path) -> None:
+    for number, place in enumerate(("one", "two"), 1):
+        ps.spark.sql(f"CREATE TABLE delta.`{tmp_path / place}` USING delta AS SELECT {number} AS id")
+    ps.sql(f"CREATE TABLE moving USING delta LOCATION '{tmp_path / 'one'}'")
+    ps.create_stream_table("st", "SELECT id FROM moving")
+    # The files of the first one stay where they are.
+    ps.sql("DROP TABLE moving")
+    ps.sql(f"CREATE TABLE moving USING delta LOCATION '{tmp_path / 'two'}'")
+    assert ps.refresh("st").action == "REINITIALIZE"
+    assert_exact(ps, "st")
+    ps.sql("INSERT INTO moving VALUES (3)")
+    ps.sql("CREATE TABLE unrelated (id INT)")
+    assert ps.refresh("st").action == "INCREMENTAL"
+    assert sorted(row.id for row in ps.table("st").collect()) == [2, 3]
