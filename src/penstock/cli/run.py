@@ -1,6 +1,7 @@
 """`penstock run`: keep every stream table within its target lag, for ever.
 
 SIGTERM, Ctrl-C   begin nothing more, let running refreshes end, exit with 0 (1 if some did not end in time)
+the second one    exit with 1 at once, as after a kill
 SIGHUP            read the settings again
 Spark is gone     start this process anew after a pause
 """
@@ -74,13 +75,13 @@ def _obey_signals(tables: Any, scheduler: Any) -> threading.Event:
     """Set when the process was told to stop."""
     stopped = threading.Event()
 
-    def end() -> None:
-        stopped.set()
-        scheduler.stop()
-
     def stop(number: int, frame: FrameType | None) -> None:
+        if stopped.is_set():
+            # Whoever asks twice does not want to wait for a storage that never answers; a kill loses nothing.
+            os._exit(1)
+        stopped.set()
         # In a thread: the signal may have come while this one held the very lock that `stop` needs.
-        threading.Thread(target=end).start()
+        threading.Thread(target=scheduler.stop).start()
 
     def reload(number: int, frame: FrameType | None) -> None:
         try:
