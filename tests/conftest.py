@@ -32,9 +32,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     from penstock.engine.session import start_session
     from penstock.settings import Settings
 
-    # Thousands of tiny queries: the second compiler and parallel collection cost more than they bring.
+    # Thousands of tiny queries: generated code and parallel collection cost more than they bring.
     brisk = {
-        "spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.driver.defaultJavaOptions": "-XX:+UseSerialGC",
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     }
