@@ -40,6 +40,9 @@ Choose = Callable[[CommitChanges], CommitChanges]
 Item = CommitChanges | int
 """A commit's events, or the moment that the table stands for, in milliseconds since 1970."""
 
+NAP = 0.5
+"""Seconds of the longest sleep: a signal that comes just before one, or to another thread, is noticed at its end."""
+
 _ids = itertools.count(1)
 
 
@@ -301,7 +304,7 @@ class Subscription:
                 left = None if deadline is None else deadline - time.monotonic()
                 if left is not None and left <= 0:
                     return False
-                self._woken.wait(left)
+                self._woken.wait(NAP if left is None else min(left, NAP))
             return True
 
     async def _wait_async(self, with_events: bool = False) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import threading
 import time
 from collections.abc import Iterator
@@ -408,6 +409,32 @@ def test_one_commit_is_read_once_for_a_thousand_subscribers(
     assert all(changes is given[0] for changes in given)
     for subscription in subscriptions:
         subscription.cancel()
+
+
+def test_a_signal_is_noticed_whichever_thread_it_hits(world: Published, bag: PublishedTable) -> None:
+    """As one that comes just before the wait begins: the interpreter has seen it, and nothing wakes the wait."""
+    subscription = world.tables.subscribe("bag")
+    noticed: list[int] = []
+
+    def stop(number: int, frame: Any) -> None:
+        noticed.append(number)
+        threading.Thread(target=subscription.cancel).start()
+
+    def hit() -> None:
+        time.sleep(0.2)
+        signal.pthread_kill(threading.get_ident(), signal.SIGUSR1)
+
+    before = signal.signal(signal.SIGUSR1, stop)
+    rescue = threading.Timer(WAIT, subscription.cancel)
+    rescue.start()
+    try:
+        threading.Thread(target=hit).start()
+        assert subscription.next() is None
+        assert rescue.is_alive(), "nobody noticed"
+    finally:
+        rescue.cancel()
+        signal.signal(signal.SIGUSR1, before)
+    assert noticed == [signal.SIGUSR1]
 
 
 def wait_until(holds: Any) -> None:
