@@ -74,6 +74,19 @@ class Bench:
         ]
         return StreamGraph.build(self.tables.values(), dependencies)
 
+    def hold(self, held: str) -> tuple[threading.Event, threading.Event]:
+        """Work on this table does not end until the second event; the first says that it has begun."""
+        at_work, go_on = threading.Event(), threading.Event()
+
+        def work(key: str) -> PenstockError | None:
+            if key == held:
+                at_work.set()
+                go_on.wait(30)
+            return None
+
+        self.work = work
+        return at_work, go_on
+
     def woken(self, keys: Collection[str]) -> frozenset[str]:
         return frozenset()
 
@@ -229,15 +242,7 @@ def test_while_it_drains_nobody_else_leads(bench: Bench, start: Callable[..., Ru
 
 
 def test_what_does_not_end_in_time_is_named(bench: Bench, start: Callable[..., Running]) -> None:
-    at_work, go_on = threading.Event(), threading.Event()
-
-    def work(key: str) -> PenstockError | None:
-        if key == "c":
-            at_work.set()
-            go_on.wait(10)
-        return None
-
-    bench.work = work
+    at_work, go_on = bench.hold("c")
     running = start(drain_seconds=0)
     assert at_work.wait(10)
     assert "default.c" in running.stop()
@@ -248,15 +253,7 @@ def test_what_still_runs_of_a_leadership_that_was_lost_is_named_too(
     bench: Bench, start: Callable[..., Running], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(leader_module, "TERM", timedelta(seconds=0.3))
-    at_work, go_on = threading.Event(), threading.Event()
-
-    def work(key: str) -> PenstockError | None:
-        if key == "c":
-            at_work.set()
-            go_on.wait(30)
-        return None
-
-    bench.work = work
+    at_work, go_on = bench.hold("c")
     running = start(drain_seconds=0)
     assert at_work.wait(10)
     with SqliteCatalog(tmp_path / "catalog.db") as catalog:
