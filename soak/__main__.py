@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -28,6 +27,8 @@ from benchmarks.memory import driver_memory
 from rich.console import Console
 
 import penstock
+from penstock.engine.session import start_session
+from penstock.settings import Settings
 from soak.lag_plot import lag_plot
 from soak.samples import ASKED, Samples
 from soak.screen import Screen
@@ -52,10 +53,10 @@ def main() -> int:
     asked.add_argument("--out", type=Path, default=Path("soak/results"))
     options = asked.parse_args()
     out = Console()
-    os.environ["JAVA_TOOL_OPTIONS"] = WHOLE_HEAP
     with tempfile.TemporaryDirectory(prefix="penstock-soak-") as folder:
-        settings = {"min_target_lag_seconds": 10, "driver_memory": HEAP}
-        with penstock.open(Path(folder) / "warehouse", settings=settings) as ps:
+        warehouse, settings = Path(folder) / "warehouse", Settings(min_target_lag_seconds=10, driver_memory=HEAP)
+        spark = start_session(warehouse, settings, extra={"spark.driver.defaultJavaOptions": WHOLE_HEAP})
+        with penstock.open(warehouse, spark=spark, settings=settings) as ps:
             out.print(f"making the shop and {len(STREAM_TABLES)} stream tables…")
             tables = fill(ps)
             samples, refreshes = _soak(ps, tables["orders"].parent, options.minutes * 60, options.seed, out)
