@@ -466,7 +466,7 @@ class StreamTables:
     refresh_stream_table = refresh
 
     def tick(self, now: datetime | None = None) -> list[RefreshResult]:
-        """Refresh everything that is due at a moment; an error of one table is recorded and does not stop others.
+        """Refresh everything that is due at a moment; the error of one table is its result and does not stop others.
 
         Nothing while the catalog is paused.
         """
@@ -508,6 +508,10 @@ class StreamTables:
     def resume(self) -> None:
         """Let the schedulers go on after `pause`."""
         self._warehouse.catalog.set_paused(False)
+
+    def is_paused(self) -> bool:
+        """True between `pause` and `resume`."""
+        return self._warehouse.catalog.paused()
 
     def reload(self) -> Settings:
         """Read the settings again from file and environment; they hold from the next refresh on."""

@@ -41,7 +41,7 @@ def status(ctx: typer.Context, name: OptionalName = None, warehouse: Warehouse =
                 desk.print(f"{row.name}: {_failed(row.errors)}: {row.last_error}")
         if any(row.blocked_by or row.last_error for row in rows):
             desk.print("what to do: penstock diagnose NAME")
-        if desk.tables.health().scheduler.paused:
+        if desk.tables.is_paused():
             desk.print("paused: nothing is refreshed by itself; go on with: penstock resume")
 
 

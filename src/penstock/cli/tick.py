@@ -38,31 +38,19 @@ def tick(
       penstock tick --json
     """
     at = now.replace(tzinfo=UTC) if now is not None and now.tzinfo is None else now
-    with opened(ctx, warehouse, as_json, goes_on=True) as desk:
-        began = datetime.now(UTC)
+    with opened(ctx, warehouse, as_json) as desk:
         with desk.working("looking for what is due…"):
             results = desk.tables.tick(at)
-        failed = _failed(desk.tables, began)
         if as_json:
             desk.document(results)
         elif results:
             desk.print(_shown(results))
-        elif not failed:
-            paused = desk.tables.health().scheduler.paused
-            desk.print("paused; go on with: penstock resume" if paused else "nothing is due")
-        if failed:
+        elif desk.tables.is_paused():
+            desk.print("paused; go on with: penstock resume")
+        else:
+            desk.print("nothing is due")
+        if any(it.error is not None for it in results):
             raise typer.Exit(1)
-
-
-def _failed(tables: Any, began: datetime) -> bool:
-    """True if a refresh of this process has failed since then; the log has told of it."""
-    from penstock.catalog.model import RefreshStatus
-    from penstock.catalog.owner import current_owner
-
-    return any(
-        it.status is RefreshStatus.FAILED and it.owner == current_owner() and it.ended_at >= began
-        for it in tables.history(max_rows=1000)
-    )
 
 
 def _shown(results: Sequence[Any]) -> Table:
@@ -73,6 +61,8 @@ def _shown(results: Sequence[Any]) -> Table:
         list(zip(titles, ("", "keep", "right", "right", "right", ""), strict=True)),
         (
             (it.name, it.action, it.rows_inserted, it.rows_deleted, spoken(it.seconds), it.reason or "")
+            if it.error is None
+            else (it.name, "FAILED", "", "", "", f"{it.error.condition}: {it.error.text}")
             for it in results
         ),
     )

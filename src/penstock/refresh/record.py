@@ -89,7 +89,7 @@ class Recorder:
                 refresh_id=attempt.refresh_id,
                 stream_table_id=meta.id,
                 name=str(meta.name),
-                action=_expected(meta),
+                action=expected_action(meta),
                 status=RefreshStatus.RUNNING,
                 started_at=self._now(),
                 data_timestamp=pins.data_timestamp,
@@ -201,7 +201,7 @@ class Recorder:
                 refresh_id=attempt.refresh_id,
                 stream_table_id=meta.id,
                 name=str(meta.name),
-                action=_expected(meta),
+                action=expected_action(meta),
                 status=RefreshStatus.FAILED,
                 started_at=now - timedelta(seconds=attempt.seconds),
                 ended_at=now,
@@ -321,7 +321,7 @@ def _stopped_by(error: PenstockError, too_many: bool) -> Status | None:
     return Status.SUSPENDED if too_many else None
 
 
-def _expected(meta: StreamTableMeta) -> Action:
+def expected_action(meta: StreamTableMeta) -> Action:
     """What a refresh that has decided nothing yet, or never will, set out to do."""
     incremental = meta.is_populated and meta.effective_mode is not RefreshMode.FULL
     return Action.INCREMENTAL if incremental else Action.FULL

@@ -8,12 +8,13 @@ from datetime import datetime
 from typing import Any
 
 from penstock.catalog.model import Action
+from penstock.errors import PenstockError
 from penstock.names import Frontier
 
 
 @dataclass(frozen=True, slots=True)
 class RefreshResult:
-    """What really ran, why, and what it changed."""
+    """What really ran, why, and what it changed; or with an `error`, what was to run and changed nothing."""
 
     name: str
     action: Action
@@ -34,6 +35,8 @@ class RefreshResult:
     """Rows of all tables that the query reads."""
     applier: str | None = None
     upstream: tuple[RefreshResult, ...] = ()
+    error: PenstockError | None = None
+    """Only `tick` returns it; everybody else raises."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
@@ -54,6 +57,7 @@ class RefreshResult:
             "seconds": round(self.seconds, 4),
             "timings": {stage: round(seconds, 4) for stage, seconds in self.timings.items()},
             "upstream": [each.to_json() for each in self.upstream],
+            "error": None if self.error is None else self.error.to_json(),
         }
 
 

@@ -9,7 +9,7 @@ What to do with each is the tour's word; here it is carried out, on Spark and in
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -17,7 +17,7 @@ from penstock.catalog.model import Action, Dependency, SourceType, StreamTableMe
 from penstock.catalog.reader import CatalogReader
 from penstock.engine.threads import spark_threads
 from penstock.engine.workspace import Logs
-from penstock.errors import PenstockError
+from penstock.errors import PenstockError, StreamTableNotFound, TableBusy
 from penstock.graph.dag import StreamGraph
 from penstock.graph.order import order_refreshes
 from penstock.graph.side_by_side import work_side_by_side
@@ -26,6 +26,7 @@ from penstock.refresh.alter import show_definition
 from penstock.refresh.attempt import Quiet
 from penstock.refresh.define import Redefinition
 from penstock.refresh.lease import PATIENCE
+from penstock.refresh.record import expected_action
 from penstock.refresh.result import Progress, RefreshResult, Report
 from penstock.refresh.tour import Arrival, Rest, Scene, Skip, Tour
 from penstock.refresh.warehouse import Warehouse
@@ -41,18 +42,24 @@ def refresh_together(
 ) -> list[RefreshResult]:
     """Refresh the targets and everything upstream of them, as of a moment; results upstreams first, ties by name.
 
-    With `isolate`, as for cron: the error of one table is kept in history and blocks its consumers only, and an
-    abnormal number of changes is such an error. Else it is raised, and whoever asked for the changes gets them. With a
-    `redefinition` of the target, the rows of its new definition take the place of the old ones.
+    With `isolate`, as for cron: the error of one table is its result and blocks its consumers only, an abnormal number
+    of changes is such an error, and a table that somebody else works on is left to them. Else an error is raised, and
+    whoever asked for the changes gets them. With a `redefinition` of the target, the rows of its new definition take
+    the place of the old ones.
     """
     tour = begin(warehouse, frozenset(meta.table_id for meta in targets), stamp, redefinition=redefinition)
     told = None if report is None else _one_at_a_time(report)
+    failed: dict[str, RefreshResult] = {}
 
     def bring(key: str) -> None:
-        outcome = carry_out(warehouse, tour, key, told, fused=isolate)
+        patience = timedelta(0) if isolate else PATIENCE
+        outcome = carry_out(warehouse, tour, key, told, patience, fused=isolate)
         tour.arrived[key] = outcome.arrival
-        if outcome.error is not None and not isolate:
-            raise outcome.error
+        if outcome.error is not None:
+            if not isolate:
+                raise outcome.error
+            if (result := _failed(warehouse, tour, key, outcome.error)) is not None:
+                failed[key] = result
 
     work_side_by_side(
         tour.left(),
@@ -61,7 +68,7 @@ def refresh_together(
         warehouse.settings.max_concurrent_refreshes,
         spark_threads(warehouse.spark),
     )
-    return _results(tour)
+    return _results(tour, failed)
 
 
 def scene_of(
@@ -172,15 +179,37 @@ def _strangers(catalog: CatalogReader, sources: Set[str]) -> frozenset[str]:
     )
 
 
-def _results(tour: Tour) -> list[RefreshResult]:
-    """What was done, each with what was done for its upstreams."""
-    done = {key: tour.arrived[key].result for key in tour.scene.order}
+def _results(tour: Tour, failed: Mapping[str, RefreshResult]) -> list[RefreshResult]:
+    """What was done or failed, each with what was done for its upstreams."""
+    done = {key: failed.get(key, tour.arrived[key].result) for key in tour.scene.order}
     found = []
     for key, result in done.items():
         if result is not None:
             upstream = tuple(each for up in tour.scene.upstreams(key) if (each := done[up]) is not None)
             found.append(replace(result, upstream=upstream))
     return found
+
+
+def _failed(warehouse: Warehouse, tour: Tour, key: str, error: PenstockError) -> RefreshResult | None:
+    """An error as a result; None if the table was dropped in between."""
+    meta = tour.scene.tables[key]
+    if isinstance(error, StreamTableNotFound):
+        return None
+    if isinstance(error, TableBusy):
+        return warehouse.recorder.skipped(meta, Skip(error.condition, error.text), tour.stamp)
+    return RefreshResult(
+        name=str(meta.name),
+        action=expected_action(meta),
+        reason_code=error.condition,
+        reason=error.text,
+        rows_inserted=0,
+        rows_deleted=0,
+        frontier=meta.frontier,
+        data_timestamp=meta.data_timestamp,
+        version=meta.frontier_version,
+        seconds=0.0,
+        error=error,
+    )
 
 
 def _one_at_a_time(report: Report) -> Report:

@@ -26,7 +26,14 @@ from penstock.catalog.model import (
 from penstock.changes.commit_changes import CommitChanges
 from penstock.cli.desk import Openers
 from penstock.engine.layout import FileLayout
-from penstock.errors import HasConsumers, QueryInvalid, StreamTableNotFound, SubscriptionEnded, SubscriptionNotFound
+from penstock.errors import (
+    HasConsumers,
+    PenstockError,
+    QueryInvalid,
+    StreamTableNotFound,
+    SubscriptionEnded,
+    SubscriptionNotFound,
+)
 from penstock.monitor.diagnose.case import Case, PendingSource
 from penstock.monitor.diagnose.diagnosis import Diagnosis, diagnose
 from penstock.monitor.health import Health, SchedulerHealth
@@ -77,9 +84,11 @@ class RefreshResult:
     version: int | None = None
     seconds: float = 0.0
     upstream: list[RefreshResult] = field(default_factory=list)
+    error: PenstockError | None = None
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        told = None if self.error is None else self.error.to_json()
+        return {**asdict(replace(self, error=None)), "error": told}
 
 
 @dataclass
@@ -349,6 +358,9 @@ class FakeTables:
             Alert(AlertEvent.REFRESH_FAILED, table, NOON, failed),
         ]
         return [] if name == "unread" else found[:max_rows]
+
+    def _is_paused(self) -> bool:
+        return not self.healthy
 
     def _health(self) -> Health:
         beat = NOON - timedelta(seconds=5)

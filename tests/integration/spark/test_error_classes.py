@@ -194,9 +194,30 @@ def test_errors_of_one_table_in_a_tick_are_kept_and_do_not_stop_the_others(ps: S
     held = rows(ps)
     ps.sql("INSERT INTO src VALUES (2, 0)")
     done = ps.tick(datetime.now(UTC) + timedelta(minutes=5))
-    assert [each.name for each in done if each.action == "INCREMENTAL"] == ["shop.fine"]
+    told = {each.name: None if each.error is None else type(each.error) for each in done}
+    assert told == {"shop.fine": None, "shop.st": QueryFailed}
     assert (state(ps)[0], rows(ps)) == ("ERROR", held)
     assert "DIVIDE_BY_ZERO" in str(ps.history("st", 1)[0].error_message)
+
+
+def test_a_tick_leaves_a_table_that_somebody_else_works_on(ps: StreamTables) -> None:
+    ps.sql("CREATE TABLE src (id INT); INSERT INTO src VALUES (1)")
+    for name in ("fine", "st"):
+        ps.create_stream_table(name, "SELECT id FROM src", "1 minute")
+    ps.create_stream_table("reader", "SELECT count(*) AS n FROM st", "1 minute")
+    ps.sql("INSERT INTO src VALUES (2)")
+    catalog = ps._warehouse.catalog
+    meta = next(each for each in catalog.get_all() if each.name.table == "st")
+    lease = catalog.acquire_lease(meta.id, "host:99", timedelta(minutes=5), now=catalog.now())
+    done = {each.name: each for each in ps.tick(datetime.now(UTC) + timedelta(minutes=5))}
+    assert (done["shop.st"].action, done["shop.st"].reason_code) == ("SKIP", "TABLE_BUSY")
+    assert done["shop.reader"].action == "SKIP"
+    assert [each.error for each in done.values()] == [None] * 3
+    assert ps.history("st", 1)[0].status == "SKIPPED"
+    catalog.release_lease(lease)
+    ps.tick(datetime.now(UTC) + timedelta(minutes=10))
+    for name in ("fine", "st", "reader"):
+        assert_exact(ps, name)
 
 
 @pytest.mark.parametrize("replaced", [False, True], ids=["gone", "replaced"])

@@ -8,18 +8,14 @@ import signal
 import subprocess
 import sys
 import tomllib
-from contextlib import suppress
-from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_tables import NOON, FakeSubscription, FakeTables, fake_openers, revenue_commits
+from fake_tables import NOON, FakeSubscription, FakeTables, RefreshResult, fake_openers, revenue_commits
 from typer.testing import CliRunner, Result
 
-from penstock.catalog.model import Action, RefreshRecord, RefreshStatus
-from penstock.catalog.owner import current_owner
 from penstock.cli import prompt
 from penstock.cli.desk import Desk
 from penstock.cli.main import app
@@ -311,9 +307,6 @@ def test_a_commit_is_acknowledged_once_it_is_printed(warehouse: Path, monkeypatc
 class Failing(FakeTables):
     """Logs and raises as a refresh that fails does."""
 
-    by_others = False
-    """True if the failed refresh in history is another process's."""
-
     def _refresh(self, name: str) -> Any:
         log = logging.getLogger("penstock.refresh")
         log.warning("a webhook does not answer")
@@ -321,22 +314,10 @@ class Failing(FakeTables):
         raise QueryFailed(name="default.revenue", why="division by zero")
 
     def _tick(self, now: datetime | None = None) -> Any:
-        with suppress(QueryFailed):
-            self._refresh("revenue")
-        return []
-
-    def _history(self, name: str | None = None, max_rows: int = 20) -> Any:
-        failed = RefreshRecord(
-            refresh_id="1",
-            stream_table_id=1,
-            name="default.revenue",
-            action=Action.INCREMENTAL,
-            status=RefreshStatus.FAILED,
-            started_at=NOON,
-            ended_at=datetime.now(UTC),
-            owner=current_owner(),
-        )
-        return [failed, replace(failed, owner="somebody else")][self.by_others :]
+        try:
+            return [FakeTables._refresh(self, "idle"), self._refresh("revenue")]
+        except QueryFailed as error:
+            return [FakeTables._refresh(self, "idle"), RefreshResult("default.revenue", "INCREMENTAL", error=error)]
 
 
 def test_a_refresh_that_fails_says_it_once(warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -347,15 +328,18 @@ def test_a_refresh_that_fails_says_it_once(warehouse: Path, monkeypatch: pytest.
     assert "a webhook does not answer" in told
 
 
-def test_a_tick_has_no_other_way_to_tell_of_failures(warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tick_shows_what_failed_beside_what_was_done(warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(logging.getLogger("penstock"), "propagate", False)
     told = run(Failing(), "tick", "-w", str(warehouse))
-    assert (told.stderr.count("division by zero"), told.exit_code) == (1, 1)
-
-
-def test_a_tick_fails_for_its_own_refreshes_only(warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Failing, "by_others", True)
-    assert run(Failing(), "tick", "-w", str(warehouse)).exit_code == 0
+    assert told.exit_code == 1
+    assert "division by zero" not in told.stderr
+    [line] = [line for line in told.stdout.splitlines() if "FAILED" in line]
+    assert "default.revenue" in line
+    assert "QUERY_FAILED" in line
+    assert "default.idle" in told.stdout
+    document = run(Failing(), "tick", "--json", "-w", str(warehouse))
+    assert document.exit_code == 1
+    assert [each["error"] is None for each in json.loads(document.stdout)] == [True, False]
 
 
 def test_status_and_tick_say_that_the_catalog_is_paused(warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> None:
