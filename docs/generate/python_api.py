@@ -92,7 +92,7 @@ _SECTIONS = {
     "SQL": ["sql"],
     "Definitions": ["create_stream_table", "alter_stream_table", "drop_stream_table"],
     "Refreshing": ["refresh", "tick"],
-    "Scheduling": ["run", "scheduler", "pause", "resume", "reload"],
+    "Scheduling": ["run", "scheduler", "pause", "resume", "is_paused", "reload"],
     "Reading": ["table", "read_together", "explain", "audit"],
     "Changes": [
         "subscribe",
