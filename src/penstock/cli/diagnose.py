@@ -1,4 +1,4 @@
-"""`penstock diagnose`: why a stream table is stale, and what to do. One that is not fresh is exit code 1."""
+"""`penstock diagnose`: why a stream table is stale, and what to do. Stale, or soon to be, is exit code 1."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ def diagnose(
     """Say in plain words why a stream table is stale, and what to do.
 
     Looks at the catalog, the logs of the tables and the scheduler; nothing is computed and nothing is changed.
+    One that is stale, or at risk to be soon, is exit code 1.
 
     \b
     Examples:
@@ -31,5 +32,5 @@ def diagnose(
             desk.document(found)
         else:
             desk.print("\n".join(each.text() for each in found).rstrip("\n"))
-        if not all(each.fresh for each in found):
+        if any(each.at_risk or not each.fresh for each in found):
             raise typer.Exit(1)

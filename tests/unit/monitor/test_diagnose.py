@@ -76,6 +76,13 @@ def test_a_fresh_table_says_why_it_can_be_trusted() -> None:
     assert "AUDIT" in told.findings[0].advice
 
 
+@pytest.mark.parametrize("status", [Status.ERROR, Status.SUSPENDED])
+def test_one_that_is_stopped_is_at_risk_while_its_lag_lasts(status: Status) -> None:
+    told = diagnose(case(meta(status=status)))
+    assert (told.fresh, told.at_risk, told.verdict) == (True, True, "AT RISK, 24 seconds behind, 1 minute allowed")
+    assert not diagnose(case(scheduler=None)).at_risk
+
+
 NO_SPACE = str(DiskFull(name="shop.st", why="No space left on device"))
 ZERO = str(QueryFailed(name="shop.st", why="[DIVIDE_BY_ZERO] Division by zero."))
 BUG = str(InternalError(why="KeyError: 'x'"))

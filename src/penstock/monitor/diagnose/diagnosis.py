@@ -20,6 +20,11 @@ class Diagnosis:
     verdict: str
     findings: tuple[Finding, ...]
 
+    @property
+    def at_risk(self) -> bool:
+        """True if something keeps it from being fresh, or soon will."""
+        return any(each.serious for each in self.findings)
+
     def text(self) -> str:
         """For the terminal."""
         lines = [f"{self.name}: {self.verdict}"]
@@ -34,6 +39,7 @@ class Diagnosis:
         return {
             "name": self.name,
             "fresh": self.fresh,
+            "at_risk": self.at_risk,
             "verdict": self.verdict,
             "findings": [each.to_json() for each in self.findings],
         }
@@ -50,7 +56,7 @@ def _verdict(case: Case, findings: tuple[Finding, ...]) -> str:
         return "EMPTY, it was never filled"
     figures = f"{format_lag(rounded(case.behind))} behind, {format_lag(case.allowed)} allowed"
     if not case.stale:
-        return f"FRESH, {figures}"
+        return f"{'AT RISK' if any(each.serious for each in findings) else 'FRESH'}, {figures}"
     # Rows that nobody changed are right however long ago they were looked at.
     if case.unchanged:
         figures += "; no source has changed since"
