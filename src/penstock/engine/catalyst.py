@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from pyspark.java_gateway import ensure_callback_server_started
+from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.engine.jvm import java
@@ -27,7 +28,7 @@ class _Silence:
 
     def begin(self) -> None:
         with self._lock:
-            logger = logging.getLogger("SQLQueryContextLogger")
+            logger = _errors_logger()
             if self._asked == 0:
                 self._was, logger.disabled = logger.disabled, True
             self._asked += 1
@@ -36,7 +37,13 @@ class _Silence:
         with self._lock:
             self._asked -= 1
             if self._asked == 0:
-                logging.getLogger("SQLQueryContextLogger").disabled = self._was
+                _errors_logger().disabled = self._was
+
+
+def _errors_logger() -> logging.Logger:
+    # Asked for in PySpark's way: whoever is the first to name a logger decides its class for everybody, and a plain one
+    # breaks PySpark's errors, which are then a TypeError for users.
+    return PySparkLogger.getLogger("SQLQueryContextLogger")
 
 
 _silence = _Silence()

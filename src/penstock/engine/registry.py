@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
@@ -17,6 +18,7 @@ from penstock.catalog.model import KnownKind, KnownTable
 from penstock.compile.stored import SHOWN
 from penstock.engine.definition import Definition
 from penstock.engine.jvm import java
+from penstock.errors import PenstockError
 from penstock.names import WEIGHT, TableName, quote
 
 MANAGED = "MANAGED"
@@ -52,6 +54,14 @@ def table_path(spark: SparkSession, name: TableName) -> str | None:
         return None
     location = _external(spark).getTable(name.schema, name.table).storage().locationUri()
     return str(location.get().toString()) if location.isDefined() else None
+
+
+def shared_path(spark: SparkSession, table: str) -> str | None:
+    """Where a table's files are by a catalog that outlives its process; None too if it cannot say that now."""
+    try:
+        return None if is_forgetful(spark) else table_path(spark, TableName.parse(table))
+    except (PenstockError, Py4JError):
+        return None
 
 
 def view_text(spark: SparkSession, view: str) -> str | None:

@@ -43,13 +43,13 @@ class _Fresh:
 def fresh_rows(warehouse: Warehouse, metas: Iterable[StreamTableMeta]) -> list[DataFrame]:
     """The rows of stream tables as of one moment, which is now."""
     wanted = [meta.table_id for meta in metas]
-    scene = scene_of(warehouse.catalog, warehouse.logs, wanted)
+    scene = scene_of(warehouse, wanted)
     stamp = warehouse.now()
     found: dict[str, _Fresh] = {}
     for key in scene.order:
         upstreams = {each: found[each] for each in scene.graph.sources[key] if each in found}
         shown = {each: held.version for each, held in upstreams.items() if held.version is not None}
-        pins = Pins({**scene.versions, **shown}, stamp)
+        pins = Pins({**scene.versions, **shown}, stamp, moved=scene.moved)
         moved = {each: held for each, held in upstreams.items() if held.version is None}
         fresh = _over(warehouse, scene.tables[key], pins, moved) if moved else _at(warehouse, scene.tables[key], pins)
         if fresh.rows is not None and scene.graph.consumers[key] & set(scene.order):

@@ -7,7 +7,7 @@ has already gone further than the pins, that version is kept.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from penstock.catalog.model import StreamTableMeta
@@ -32,6 +32,8 @@ class Pins:
     data_timestamp: datetime
     bases: Mapping[str, int] | None = None
     """The base tables' versions that the upstream stream tables among the sources show, if there are any."""
+    moved: Mapping[str, str] = field(default_factory=dict)
+    """Sources whose name stands for another table now: source id → name."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,10 @@ def survey(
     change_sets: dict[str, ChangeSet] = {}
     versions: dict[str, SourceVersion] = {}
     for source, path in definition.sources.items():
+        if source in pins.moved:
+            # Its log, which may lie where it was, says nothing of that.
+            reasons.append((("SOURCE_CHANGED", f"{pins.moved[source]} is another table now"), source))
+            continue
         log = logs.at(path)
         change, reason = _change(log, path, source, before, pins)
         reasons += [(reason, source), (_of_the_drift(change, source, path, columns_used), source)]

@@ -16,7 +16,6 @@ from datetime import datetime, timedelta
 from penstock.catalog.model import Action, Dependency, SourceType, StreamTableMeta
 from penstock.catalog.reader import CatalogReader
 from penstock.engine.threads import spark_threads
-from penstock.engine.workspace import Logs
 from penstock.errors import PenstockError, StreamTableNotFound, TableBusy
 from penstock.graph.dag import StreamGraph
 from penstock.graph.order import order_refreshes
@@ -71,26 +70,28 @@ def refresh_together(
     return _results(tour, failed)
 
 
-def scene_of(
-    catalog: CatalogReader, logs: Logs, wanted: Iterable[str], redefinition: Redefinition | None = None
-) -> Scene:
+def scene_of(warehouse: Warehouse, wanted: Iterable[str], redefinition: Redefinition | None = None) -> Scene:
     """The wanted stream tables with everything upstream of them; pins the base tables."""
+    catalog, logs = warehouse.catalog, warehouse.logs
     if redefinition is None:
         found, dependencies = catalog.upstream_part(wanted)
     else:
         found, dependencies = _redefined_part(catalog, redefinition)
     tables = {meta.table_id: meta for meta in found}
     graph = StreamGraph.build(found, dependencies)
-    versions: dict[str, int] = {}
+    versions, moved, seen = dict[str, int](), dict[str, str](), set[str]()
     for dependency in dependencies:
         source, path = dependency.source_id, dependency.source_path
-        if dependency.source_type is SourceType.TABLE and path and source not in versions:
+        if dependency.source_type is SourceType.TABLE and path and source not in seen:
+            seen.add(source)
+            if warehouse.has_moved(dependency.source_name, path):
+                moved[source] = dependency.source_name
             try:
                 versions[source] = logs.at(path).latest_version()
             except (PenstockError, OSError):
                 # Gone, or out of reach: whoever reads it fails with the reason, and nobody else.
                 continue
-    return Scene(tables, graph, tuple(node.key for node in order_refreshes(graph, tables)), versions)
+    return Scene(tables, graph, tuple(node.key for node in order_refreshes(graph, tables)), versions, moved)
 
 
 def _redefined_part(
@@ -112,7 +113,7 @@ def begin(
     redefinition: Redefinition | None = None,
 ) -> Tour:
     """A tour to the newest versions, on which every table to which nothing happened has arrived already."""
-    scene = scene_of(warehouse.catalog, warehouse.logs, wanted, redefinition)
+    scene = scene_of(warehouse, wanted, redefinition)
     tour = Tour(scene, wanted, stamp, resting, redefinition)
     refresher, found = warehouse.refresher, dict[str, Quiet]()
     there: dict[str, Arrival] = {}

@@ -32,6 +32,8 @@ class Scene:
     order: tuple[str, ...]
     versions: Mapping[str, int]
     """Base table → its newest version. One that is missing is left out: whoever reads it says so, with its name."""
+    moved: Mapping[str, str] = field(default_factory=dict)
+    """Base tables whose name stands for another one now, with that name."""
 
     def upstreams(self, key: str) -> list[str]:
         """The stream tables that one reads, directly or not, in the order of their refreshes."""
@@ -133,7 +135,8 @@ class Tour:
         if bases is None:
             return None
         shown = {each: at for each in upstreams if (at := arrived[each].version) is not None}
-        return Pins({**self.scene.versions, **bases, **shown}, self.stamp, bases if upstreams else None)
+        versions = {**self.scene.versions, **bases, **shown}
+        return Pins(versions, self.stamp, bases if upstreams else None, self.scene.moved)
 
     def arrival(
         self,

@@ -14,7 +14,7 @@ from penstock.catalog.writer import CatalogWriter
 from penstock.engine.definition import Definition, text_hash
 from penstock.engine.functions import function_code
 from penstock.engine.pinned_query import folder
-from penstock.engine.registry import view_text
+from penstock.engine.registry import shared_path, view_text
 from penstock.engine.storage import standing
 from penstock.engine.workspace import Logs, Workspace
 from penstock.errors import PenstockError, SourceMissing, StorageMissing
@@ -136,6 +136,15 @@ class Warehouse:
         """A hash of a function's present code; empty if that cannot be read, None if the function is gone."""
         code = function_code(self.spark, function)
         return text_hash(code) if code else code
+
+    def has_moved(self, source: str, path: str) -> bool:
+        """True if a source's name stands for another folder now, in a catalog that others share.
+
+        Of a catalog in memory `sql` tells instead: its processes do not see each other's names. And no session is
+        started for the question.
+        """
+        place = None if self._session is None else shared_path(self._session, source)
+        return place is not None and folder(place) != folder(path)
 
     def _by_name(self, name: TableName) -> Source | None:
         meta = self.catalog.find(name)

@@ -343,7 +343,9 @@ def test_a_vacuumed_frontier_is_lost_and_rebuilt(ps: StreamTables) -> None:
     ps.sql("UPDATE src SET v = v + 1 WHERE id < 3; DELETE FROM src WHERE id = 4")
     ps.spark.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
     ps.spark.conf.set("spark.sql.sources.parallelPartitionDiscovery.parallelism", "2")
-    for target in ("src", "shop.src", f"delta.`{location(ps)}`", f"'{location(ps)}'"):
+    link = ps.path / "link"
+    link.symlink_to(location(ps))
+    for target in ("src", "shop.src", f"delta.`{location(ps)}`", f"'{location(ps)}'", f"delta.`{link}`"):
         with pytest.raises(RetentionCut, match=r"shop\.bag, shop\.groups still needs of .*src: shop\.bag stands at"):
             ps.sql(f"VACUUM {target} RETAIN 0 HOURS")
     # To try it out, and to remove what nobody needs, is nobody's business.
