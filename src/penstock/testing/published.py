@@ -106,8 +106,12 @@ class PublishedTable:
         after.update(map(_text, put))
         after.subtract(map(_text, drop))
         moved = [row for row in samples if after[row] != before[row]]
-        ops = [{**samples[row], WEIGHT: before[row], OP: "d"} for row in moved if before[row]]
-        ops += [{**samples[row], WEIGHT: after[row], OP: "i"} for row in moved if after[row] > 0]
+        # An applier finds rows by equality, for which −0.0 and 0.0 are one value: it is told once to take them away.
+        touched = {_alike(samples[row]) for row in moved}
+        alike = [row for row in samples if _alike(samples[row]) in touched]
+        gone = {_alike(samples[row]): row for row in alike if before[row]}
+        ops = [{**samples[row], WEIGHT: before[row], OP: "d"} for row in gone.values()]
+        ops += [{**samples[row], WEIGHT: after[row], OP: "i"} for row in alike if after[row] > 0]
         self.rows = [samples[row] for row, count in after.items() for _ in range(count)]
         return Change("bag", _table(self.schema_json, ops, with_op=True)), sum(
             abs(after[row] - before[row]) for row in moved
@@ -194,3 +198,8 @@ def _table(schema_json: str, rows: list[Row], *, with_op: bool = False) -> pa.Ta
 def _text(row: Row | None) -> str:
     """A row as text that tells −0.0 from 0.0, with one NaN."""
     return repr(row)
+
+
+def _alike(row: Row) -> str:
+    """A row as text that is the same for rows that a merge takes for equal."""
+    return _text({name: 0.0 if value == 0.0 else value for name, value in row.items()})

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
+from penstock.graph import side_by_side
 from penstock.graph.side_by_side import work_side_by_side
 
 Chains = dict[str, set[str]]
@@ -32,7 +33,7 @@ class Diary:
             self.most = max(self.most, self._running)
             self.threads.add(threading.get_ident())
         if self._meeting is not None:
-            self._meeting.wait(timeout=10)
+            self._meeting.wait(timeout=60)
         time.sleep(self._seconds)
         with self._lock:
             self._running -= 1
@@ -76,7 +77,7 @@ def test_a_node_starts_as_soon_as_its_own_upstreams_are_done() -> None:
     def work(key: str) -> None:
         if key == "b":
             # Nobody but `c` ends this wait, and `c` waits for `a` alone.
-            assert late.wait(timeout=10)
+            assert late.wait(timeout=60)
         if key == "c":
             late.set()
 
@@ -89,16 +90,22 @@ def test_what_is_not_in_the_order_counts_as_done() -> None:
     assert diary.done == ["b"]
 
 
-def test_an_error_ends_what_has_not_started_and_waits_for_what_has() -> None:
-    diary, met = Diary(), threading.Barrier(2)
+def test_an_error_ends_what_has_not_started_and_waits_for_what_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    diary, met, stopped = Diary(), threading.Barrier(2), threading.Event()
+    stop = side_by_side._Board._stop
+
+    def stop_and_tell(board: side_by_side._Board, place: int, error: BaseException) -> None:
+        stop(board, place, error)
+        stopped.set()
+
+    monkeypatch.setattr(side_by_side._Board, "_stop", stop_and_tell)
 
     def work(key: str) -> None:
         if key in "ab":
-            met.wait(timeout=10)
+            met.wait(timeout=60)
         if key == "a":
             raise ValueError("a went wrong")
-        if key == "b":
-            time.sleep(0.05)
+        assert stopped.wait(60)
         diary.work(key)
 
     with pytest.raises(ValueError, match="a went wrong"):
@@ -110,7 +117,7 @@ def test_of_two_errors_the_first_in_order_is_raised() -> None:
     met = threading.Barrier(2)
 
     def work(key: str) -> None:
-        met.wait(timeout=10)
+        met.wait(timeout=60)
         time.sleep(0.02 if key == "a" else 0.0)
         raise ValueError(key)
 
@@ -123,7 +130,7 @@ def test_an_interrupt_is_raised_after_the_others_have_ended() -> None:
     caller = threading.get_ident()
 
     def work(key: str) -> None:
-        met.wait(timeout=10)
+        met.wait(timeout=60)
         if threading.get_ident() == caller:
             raise KeyboardInterrupt
         time.sleep(0.02)
