@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import random
 import secrets
 import shutil
 import signal
@@ -15,7 +16,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -93,18 +94,29 @@ def start_postgres() -> Postgres:
     """A new server with one database and one user, who owns everything."""
     # Not pytest's folder, into which no other user can look.
     home = Path(tempfile.mkdtemp(prefix="penstock-postgres-"))
-    server = Postgres(home, _free_port(), secrets.token_urlsafe(12))
+    server = Postgres(home, 0, secrets.token_urlsafe(12))
     secret = home / "password"
     secret.write_text(server.password)
     try:
         _initialise(server, secret)
-        server.start()
+        _start_somewhere(server)
         with server.connected(database="postgres") as connection:
             connection.run(f"CREATE DATABASE {DATABASE}")
     except BaseException:
         discard(server)
         raise
     return server
+
+
+def _start_somewhere(server: Postgres) -> None:
+    # Between the choice of a port and the start of the server anybody may take it.
+    for left in (2, 1, 0):
+        server.port = _free_port()
+        try:
+            return server.start()
+        except RuntimeError as error:
+            if not left or "in use" not in str(error):
+                raise
 
 
 def _initialise(server: Postgres, secret: Path) -> None:
@@ -146,7 +158,9 @@ def _unprivileged() -> dict[str, Any]:
 
 
 def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    # Below the ports that systems hand out by themselves: those may be given away while the server is stopped.
+    while True:
+        port = random.randrange(20_000, 32_000)
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port

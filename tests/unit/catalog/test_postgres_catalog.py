@@ -10,6 +10,7 @@ import threading
 import time
 import traceback
 from collections.abc import Iterator
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -141,20 +142,27 @@ def test_readers_do_not_wait_for_a_writer_and_writers_do(
         assert hasty.insert(META, [], now=now) == 1
 
 
-def test_a_reader_in_a_thread_does_not_wait_for_a_writer_in_another(catalog: PostgresCatalog) -> None:
+def test_a_reader_in_a_thread_does_not_wait_for_a_writer_in_another(
+    postgres_place: PostgresPlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The writer is idle while the reader reads, and must not be put out for that.
+    monkeypatch.setattr(postgres_session, "_STALLED_SECONDS", 120)
     seen: list[int] = []
-    with catalog._write():
+    with PostgresCatalog(postgres_place.address) as catalog, catalog._write():
         reader = threading.Thread(target=lambda: seen.append(catalog.dag_version()))
         reader.start()
-        reader.join(5)
+        reader.join(60)
         assert seen == [0]
 
 
 def test_a_writer_that_stopped_in_the_middle_is_put_out(
     postgres_place: PostgresPlace, monkeypatch: pytest.MonkeyPatch, now: datetime
 ) -> None:
-    monkeypatch.setattr(postgres_session, "_STALLED_SECONDS", 1)
-    with PostgresCatalog(postgres_place.address) as stopped, PostgresCatalog(postgres_place.address) as other:
+    with ExitStack() as opened:
+        # First, so that the short time is not for this one.
+        other = opened.enter_context(PostgresCatalog(postgres_place.address))
+        monkeypatch.setattr(postgres_session, "_STALLED_SECONDS", 1)
+        stopped = opened.enter_context(PostgresCatalog(postgres_place.address))
 
         def stall() -> None:
             with stopped._write() as db:
@@ -214,13 +222,12 @@ def test_the_clock_is_that_of_the_server(catalog: PostgresCatalog, postgres: Pos
 
 
 def test_a_holder_elsewhere_is_succeeded_when_its_lease_ends_by_that_clock(catalog: PostgresCatalog) -> None:
-    a = catalog.insert(META, [], now=catalog.now())
-    short = timedelta(seconds=1)
-    lease = catalog.acquire_lease(a, "another-host/1:4711:abc", short, now=catalog.now())
+    now, short = catalog.now(), timedelta(seconds=1)
+    a = catalog.insert(META, [], now=now)
+    lease = catalog.acquire_lease(a, "another-host/1:4711:abc", short, now=now)
     with pytest.raises(TableBusy, match="another-host"):
-        catalog.acquire_lease(a, current_owner(), MINUTE, now=catalog.now())
-    time.sleep(1.1)
-    assert catalog.acquire_lease(a, current_owner(), MINUTE, now=catalog.now()).token == lease.token + 1
+        catalog.acquire_lease(a, current_owner(), MINUTE, now=now + 0.5 * short)
+    assert catalog.acquire_lease(a, current_owner(), MINUTE, now=now + 1.1 * short).token == lease.token + 1
 
 
 def test_an_alert_reaches_who_listens(catalog: PostgresCatalog, postgres: Postgres, now: datetime) -> None:
@@ -311,13 +318,6 @@ def test_nothing_hangs_on_the_defaults_of_the_server(
         assert row["kept"] == "on"
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 def refused(address: str, kind: type[PenstockError], match: str, caplog: pytest.LogCaptureFixture) -> PenstockError:
     caplog.set_level(logging.DEBUG)
     for ask in (open_catalog, look):
@@ -350,7 +350,11 @@ def test_an_unknown_user_and_an_unknown_database(postgres: Postgres, caplog: pyt
 
 
 def test_a_server_that_is_not_there(caplog: pytest.LogCaptureFixture) -> None:
-    error = refused(f"postgresql://ann:hunter2@127.0.0.1:{free_port()}/shop", CatalogError, "can be reached", caplog)
+    # A port that is held and at which nobody listens.
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        port = held.getsockname()[1]
+        error = refused(f"postgresql://ann:hunter2@127.0.0.1:{port}/shop", CatalogError, "can be reached", caplog)
     assert error.retry is Retry.BACKOFF
     refused("postgresql://ann:hunter2@no-such-host.invalid/shop", CatalogError, "can be reached", caplog)
 
