@@ -36,11 +36,11 @@ def test_a_refusal_is_final(receiver: Receiver) -> None:
 
 
 def test_nobody_there() -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    with pytest.raises(urllib.error.URLError):
-        post(f"http://127.0.0.1:{port}", {}, threading.Event(), QUICK)
+    # A port that is held and at which nobody listens.
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        with pytest.raises(urllib.error.URLError):
+            post(f"http://127.0.0.1:{held.getsockname()[1]}", {}, threading.Event(), QUICK)
 
 
 def test_at_the_end_there_is_no_other_try(receiver: Receiver) -> None:
