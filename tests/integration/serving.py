@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 from penstock.serve.server import Server
 from penstock.testing.published import PublishedTable
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 """Seconds after which something that should have come counts as lost."""
 
 

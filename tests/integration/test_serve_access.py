@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from serving import Events, Server, get, sales
+from serving import PATIENCE, Events, Server, get, sales
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
@@ -93,16 +93,16 @@ def test_streams_take_the_token_in_the_address_and_pages_do_not(port: int) -> No
 def test_websockets_need_a_token_too(port: int) -> None:
     address = f"ws://127.0.0.1:{port}/tables/sales/ws"
     for refused, status in ((address, 401), (f"{address}?access_token={EVE.replace(' ', '%20')}", 401)):
-        with pytest.raises(InvalidStatus) as answer, connect(refused):
+        with pytest.raises(InvalidStatus) as answer, connect(refused, open_timeout=PATIENCE):
             pass
         assert answer.value.response.status_code == status
-    with connect(address, additional_headers=bearer(BOB)) as socket:
-        assert "subscribed" in str(socket.recv(timeout=10))
-    with connect(f"{address}?access_token={BOB.replace(' ', '%20')}") as socket:
-        assert "subscribed" in str(socket.recv(timeout=10))
+    with connect(address, additional_headers=bearer(BOB), open_timeout=PATIENCE) as socket:
+        assert "subscribed" in str(socket.recv(timeout=PATIENCE))
+    with connect(f"{address}?access_token={BOB.replace(' ', '%20')}", open_timeout=PATIENCE) as socket:
+        assert "subscribed" in str(socket.recv(timeout=PATIENCE))
     with (
         pytest.raises(InvalidStatus) as answer,
-        connect(address.replace("sales", "secrets"), additional_headers=bearer(BOB)),
+        connect(address.replace("sales", "secrets"), additional_headers=bearer(BOB), open_timeout=PATIENCE),
     ):
         pass
     assert answer.value.response.status_code == 403
@@ -111,8 +111,8 @@ def test_websockets_need_a_token_too(port: int) -> None:
 def test_durable_names_of_one_client_are_not_those_of_another(world: Published, port: int) -> None:
     address = f"ws://127.0.0.1:{port}/tables/sales/ws?durable=feed"
     for token in (ANN, BOB):
-        with connect(address, additional_headers=bearer(token)) as socket:
-            socket.recv(timeout=10)
+        with connect(address, additional_headers=bearer(token), open_timeout=PATIENCE) as socket:
+            socket.recv(timeout=PATIENCE)
     assert [each.name for each in world.tables.subscriptions()] == ["ann:feed", "bob:feed"]
 
 
@@ -152,7 +152,7 @@ def test_pages_from_elsewhere_read_only_if_allowed(world: Published) -> None:
         assert got.headers["access-control-allow-origin"] == "https://page.example"
         other = get(server.port, "/tables", {"Origin": "https://other.example"})
         assert "access-control-allow-origin" not in other.headers
-        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
         asked = {**page, "Access-Control-Request-Method": "GET", "Access-Control-Request-Headers": "authorization"}
         connection.request("OPTIONS", "/tables", headers=asked)
         assert connection.getresponse().status == 200

@@ -108,6 +108,9 @@ def test_what_is_not_chosen_still_moves_the_position_of_the_client(server: Serve
         next(iter(events))
         table.commit(put=[row("north", 1)])
         (moved,) = events.take(1, "watermark")
+        while moved.id == "4":
+            # How far the table has got is told from time to time.
+            (moved,) = events.take(1, "watermark")
         assert moved.id == "5"
 
 
@@ -180,30 +183,35 @@ def test_a_heartbeat_comes_while_nothing_happens(
 ) -> None:
     monkeypatch.setattr(broadcasts, "HEARTBEAT_SECONDS", 0.1)
     with Events(server.port, STREAM) as events:
-        next(iter(events))
-        time.sleep(0.5)
+        beats = 0
+        while beats < 2:
+            line = events.response.readline()
+            assert line, "the stream ended"
+            beats += line.startswith(b":")
         table.commit(put=[row("north", 1)])
         assert lsns(events.take(1)) == [5]
-        assert events.comments >= 2
 
 
-def test_when_the_server_stops_streams_end_with_a_close_event(world: Published, table: PublishedTable) -> None:
+def test_when_the_server_stops_streams_end_with_a_close_event(
+    world: Published, table: PublishedTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Longer than it may take: nobody is cut off.
+    monkeypatch.setattr(serve_server, "PARTING_SECONDS", 60.0)
     with Server(world.tables) as server:
         events = Events(server.port, STREAM)
         assert next(iter(events)).kind == "watermark"
         began = time.monotonic()
-    rest = list(events)
-    assert [(each.kind, each.data["lsn"]) for each in rest] == [("close", 4)]
-    assert time.monotonic() - began < 4
+    rest = [(each.kind, each.data["lsn"]) for each in events if each.kind != "watermark"]
+    assert rest == [("close", 4)]
+    assert time.monotonic() - began < 30
     events.close()
 
 
 def test_a_dropped_table_ends_its_streams(server: Server, world: Published, table: PublishedTable) -> None:
-    import shutil
-
     with Events(server.port, STREAM) as events:
         next(iter(events))
-        shutil.rmtree(table.storage.path)
+        # At once: with some of its files it would be another table.
+        Path(table.storage.path).rename(world.root / "gone")
         (error,) = events.take(1, "error")
         assert error.data["condition"] == "SUBSCRIPTION_ENDED"
         assert "gone" in error.data["message"]
@@ -298,11 +306,10 @@ def test_a_client_that_does_not_read_does_not_hold_up_the_end(
     with Server(world.tables, limits=Limits(buffer_bytes=50_000)) as server:
         client = Stuck(server.port, "block")
         _flood(table)
-        stopped = threading.Timer(PATIENCE, client.close)
-        stopped.start()
-        began = time.monotonic()
-    assert time.monotonic() - began < PATIENCE / 2
-    stopped.cancel()
+        rescue = threading.Timer(PATIENCE, client.close)
+        rescue.start()
+    assert rescue.is_alive(), "it was held up"
+    rescue.cancel()
     client.close()
 
 

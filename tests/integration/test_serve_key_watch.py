@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import pyarrow as pa
 import pytest
-from serving import Events, Server, get, row, sales
+from serving import PATIENCE, Events, Server, get, row, sales
 
 from penstock.changes import key_events as key_events_module
 from penstock.changes.key_text import key_texts
@@ -108,7 +108,7 @@ def test_a_server_that_stops_ends_its_watches(world: Published, table: Published
         reading = threading.Thread(target=lambda: ended.append(len(list(events))), daemon=True)
         reading.start()
         time.sleep(0.2)
-    reading.join(15)
+    reading.join(PATIENCE)
     events.close()
     assert ended == [0]
 

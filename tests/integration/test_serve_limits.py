@@ -36,7 +36,8 @@ def test_clients_beyond_the_limit_get_a_503_and_later_a_place(world: Published, 
         got = get(server.port, "/tables")
         assert (got.status, got.condition) == (503, "TOO_MANY_CLIENTS")
         assert got.headers["retry-after"] == "1"
-        with pytest.raises(InvalidStatus) as refused, connect(f"ws://127.0.0.1:{server.port}/tables/sales/ws"):
+        address = f"ws://127.0.0.1:{server.port}/tables/sales/ws"
+        with pytest.raises(InvalidStatus) as refused, connect(address, open_timeout=PATIENCE):
             pass
         assert refused.value.response.status_code == 503
         streams.pop().close()

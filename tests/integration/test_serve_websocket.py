@@ -35,7 +35,7 @@ def server(world: Published, table: PublishedTable) -> Iterator[Server]:
 
 
 def dial(server: Server, query: str = "", **options: Any) -> ClientConnection:
-    return connect(f"ws://127.0.0.1:{server.port}/tables/sales/ws{query}", **options)
+    return connect(f"ws://127.0.0.1:{server.port}/tables/sales/ws{query}", open_timeout=PATIENCE, **options)
 
 
 def hear(socket: ClientConnection, kind: str) -> dict[str, Any]:
