@@ -28,7 +28,7 @@ def commits(root: Path, **options: Any) -> list[CommitChanges]:
         with world.tables.subscribe("shop.sales", start="snapshot", **options) as changes:
             sales.commit(put=[row(0, "2.00"), row(1, None, None), row(7, "0.10", 'q"')], drop=[row(2, "1.50")])
             sales.commit(put=[row(9, "9.00")], anew=True)
-            found = [changes.next_commit(timeout=20) for _ in range(3)]
+            found = [changes.next_commit(timeout=60) for _ in range(3)]
     assert all(each is not None for each in found)
     return [each for each in found if each is not None]
 

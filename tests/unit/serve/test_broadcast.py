@@ -18,7 +18,7 @@ from penstock.serve.table_changes import SILENT
 from penstock.subscribe.start import Start
 from penstock.testing.published import Published
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 def held(broadcast: Broadcast) -> int:

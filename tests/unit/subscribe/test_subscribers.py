@@ -13,7 +13,7 @@ import pytest
 from penstock.errors import InvalidFilter, InvalidStatement, StreamTableNotFound
 from penstock.testing.published import EPOCH, Published, PublishedTable
 
-WAIT = 20.0
+WAIT = 60.0
 
 
 @pytest.fixture
