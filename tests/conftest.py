@@ -5,6 +5,7 @@ A test that asks for `spark` is marked `spark` by that.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,21 @@ if TYPE_CHECKING:
 
 # Seeded, and nothing is judged by how long it took: a busy machine must not make a test fail.
 settings.load_profile("ci")
+
+
+# What says how wide and how colourful the command line prints, and the variables of ours that tests are steered by.
+LOOKS = {"COLUMNS", "LINES", "TERMINAL_WIDTH", "NO_COLOR", "FORCE_COLOR", "PY_COLORS", "GITHUB_ACTIONS"}
+STEERING = {"PENSTOCK_JARS", "PENSTOCK_GOLDEN", "PENSTOCK_SEEDS"}
+
+
+def pytest_sessionstart() -> None:
+    """Settings of the shell do not reach the tests, nor the processes that they start.
+
+    Before anything is collected, because some are read when a module is imported.
+    """
+    for name in list(os.environ):
+        if name in LOOKS or (name.startswith("PENSTOCK_") and name not in STEERING):
+            del os.environ[name]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -31,6 +31,8 @@ class Terminal:
             **os.environ,
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
             "NO_COLOR": "1",
+            # The JVM of the tests is there beside it.
+            "PENSTOCK_DRIVER_MEMORY": "1g",
             # A JVM of a few statements is slowed down by optimising itself.
             "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         }
