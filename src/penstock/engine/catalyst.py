@@ -9,6 +9,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 from pyspark.java_gateway import ensure_callback_server_started
@@ -40,9 +41,10 @@ class _Silence:
                 _errors_logger().disabled = self._was
 
 
+@cache
 def _errors_logger() -> logging.Logger:
     # Asked for in PySpark's way: whoever is the first to name a logger decides its class for everybody, and a plain one
-    # breaks PySpark's errors, which are then a TypeError for users.
+    # breaks PySpark's errors, which are then a TypeError for users. And once: meanwhile all new loggers are PySpark's.
     return PySparkLogger.getLogger("SQLQueryContextLogger")
 
 

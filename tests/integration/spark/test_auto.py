@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -67,24 +66,6 @@ def test_a_pinned_mode_stays_whatever_it_costs(ps: StreamTables, mode: str) -> N
     ps.alter_stream_table("st", refresh_mode="INCREMENTAL")
     ps.sql("DELETE FROM t WHERE v < 29")
     assert ps.refresh("st").action.value == "INCREMENTAL"
-    assert_exact(ps, "st")
-
-
-def test_the_mode_that_loses_is_tried_again_within_the_budget(
-    ps: StreamTables, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(cost, "FEW", 3)
-    monkeypatch.setattr(cost, "_PROBE_WITHIN", 1000)
-    made(ps, "AUTO")
-    for turn, probe_percent in enumerate((0, 0, 0, 100, 100)):
-        settings = replace(ps.settings, probe_percent=probe_percent)
-        monkeypatch.setattr(ps._warehouse.refresher, "settings", settings)
-        ps.sql(f"UPDATE t SET v = v + 1 WHERE v % 10 = {turn}")
-        ps.refresh("st")
-    newest = list(reversed(ps.history("st", 5)))
-    assert [each.action.value for each in newest] == ["INCREMENTAL"] * 3 + ["FULL", "INCREMENTAL"]
-    assert (newest[3].reason or "").startswith("PROBE: incremental ")
-    assert "trying the one that seems slower" in (newest[3].reason or "")
     assert_exact(ps, "st")
 
 

@@ -73,7 +73,7 @@ def test_a_wide_graph_refreshed_side_by_side_is_exact(two: StreamTables) -> None
         change(two, chance, table)
     for name, query in WIDE.items():
         two.create_stream_table(name, query)
-    before = threading.active_count()
+    before = set(threading.enumerate())
     for table in "ab":
         change(two, chance, table)
     done = two.tick(next(moments))
@@ -88,7 +88,7 @@ def test_a_wide_graph_refreshed_side_by_side_is_exact(two: StreamTables) -> None
     asked = ("a_sums", "top", "both")
     frames = two.read_together(asked)
     assert [bag(frames[name]) for name in asked] == [bag(two.table(name)) for name in asked]
-    assert threading.active_count() == before
+    assert set(threading.enumerate()) <= before
     assert [each.action for each in two.tick(next(moments))] == ["NO_DATA"] * len(WIDE)
 
 
@@ -123,11 +123,13 @@ def test_an_error_holds_up_its_own_consumers_only(two: StreamTables) -> None:
     two.create_stream_table("over_right", "SELECT count(*) AS n FROM right")
     two.sql("INSERT INTO a VALUES (2, 2, 0)")
     done = {each.name: each for each in two.tick(datetime.now(UTC) + timedelta(minutes=5))}
-    assert {name: str(each.action) for name, each in done.items()} == {
+    assert {name: each.error.condition if each.error else str(each.action) for name, each in done.items()} == {
         "shop.over_right": "INCREMENTAL",
         "shop.over_wrong": "SKIP",
         "shop.right": "INCREMENTAL",
+        "shop.wrong": "QUERY_FAILED",
     }
+    assert done["shop.over_wrong"].upstream == (done["shop.wrong"],)
     assert two.history("wrong", 1)[0].status == "FAILED"
 
 
