@@ -18,8 +18,11 @@ from penstock.catalog.model import KnownKind, KnownTable
 from penstock.compile.stored import SHOWN
 from penstock.engine.definition import Definition
 from penstock.engine.jvm import java
+from penstock.engine.result_settings import is_result_setting
 from penstock.errors import PenstockError
 from penstock.names import WEIGHT, TableName, quote
+
+_SET = "SET "
 
 MANAGED = "MANAGED"
 """The note beside a table whose files are deleted when it is dropped."""
@@ -75,13 +78,22 @@ def view_text(spark: SparkSession, view: str) -> str | None:
 
 
 def view_statements(held: Any) -> str:
-    """What makes a view as it is: its text means nothing without its columns and the schema it was written in."""
+    """What makes a view as it is: its text means nothing without its columns, and the schema and settings it was
+    written in, which Spark keeps with it.
+    """
     schema = str(held.identifier().database().get())
     namespace = held.viewCatalogAndNamespace()
     home = str(namespace.apply(namespace.size() - 1)) if namespace.size() else schema
     columns = ", ".join(quote(str(held.schema().apply(index).name())) for index in range(held.schema().size()))
     identifier = f"{quote(schema)}.{quote(str(held.identifier().table()))}"
-    return f"USE {quote(home)};\nCREATE OR REPLACE VIEW {identifier} ({columns}) AS {held.viewText().get()}"
+    settings = "".join(f"{_SET}{name}={value};\n" for name, value in _view_settings(held))
+    return f"{settings}USE {quote(home)};\nCREATE OR REPLACE VIEW {identifier} ({columns}) AS {held.viewText().get()}"
+
+
+def _view_settings(held: Any) -> list[tuple[str, str]]:
+    """Those of the settings kept with a view that a result can depend on."""
+    kept = (line.partition(" -> ") for line in str(held.viewSQLConfigs().mkString("\n")).splitlines())
+    return sorted((name, value) for name, _, value in kept if is_result_setting(name))
 
 
 def view_query(definition: Definition, storage: str) -> str:
@@ -151,30 +163,35 @@ def restore(spark: SparkSession, known: Iterable[KnownTable]) -> list[str]:
     """Register remembered schemas, tables and views; returns the names of those that could not be."""
     waiting = sorted(known, key=lambda each: [KnownKind.SCHEMA, KnownKind.TABLE, KnownKind.VIEW].index(each.kind))
     external = _external(spark)
-    was = current_schema(spark)
-    try:
-        while waiting:
-            failed = []
-            for each in waiting:
-                if (
-                    each.table
-                    and external.databaseExists(each.schema)
-                    and external.tableExists(each.schema, each.table)
-                ):
-                    continue
-                try:
-                    for statement in _statements(each):
-                        spark.sql(statement)
-                    if each.kind is KnownKind.TABLE and each.text == MANAGED:
-                        _manage(spark, each)
-                except PySparkException:
-                    failed.append(each)
-            if len(failed) == len(waiting):
-                return [each.name for each in failed]
-            waiting = failed
-    finally:
-        spark.catalog.setCurrentDatabase(was)
+    while waiting:
+        failed = []
+        for each in waiting:
+            if each.table and external.databaseExists(each.schema) and external.tableExists(each.schema, each.table):
+                continue
+            try:
+                _register(spark, each)
+                if each.kind is KnownKind.TABLE and each.text == MANAGED:
+                    _manage(spark, each)
+            except PySparkException:
+                failed.append(each)
+        if len(failed) == len(waiting):
+            return [each.name for each in failed]
+        waiting = failed
     return []
+
+
+def _register(spark: SparkSession, known: KnownTable) -> None:
+    if known.kind is not KnownKind.VIEW:
+        spark.sql(_statement(known))
+        return
+    # In a session of its own: a view takes the settings of its session along.
+    session, text = spark.newSession(), known.text or ""
+    while text.startswith(_SET):
+        setting, _, text = text.partition(";\n")
+        name, _, value = setting.removeprefix(_SET).partition("=")
+        session.conf.set(name, value)
+    for statement in text.split(";\n", 1):
+        session.sql(statement)
 
 
 def _manage(spark: SparkSession, known: KnownTable) -> None:
@@ -187,14 +204,12 @@ def _manage(spark: SparkSession, known: KnownTable) -> None:
     external.alterTable(table.copy(*parts))
 
 
-def _statements(known: KnownTable) -> list[str]:
+def _statement(known: KnownTable) -> str:
     if known.kind is KnownKind.SCHEMA:
-        return [f"CREATE SCHEMA IF NOT EXISTS {quote(known.schema)}"]
-    if known.kind is KnownKind.VIEW:
-        return (known.text or "").split(";\n", 1)
+        return f"CREATE SCHEMA IF NOT EXISTS {quote(known.schema)}"
     name = f"{quote(known.schema)}.{quote(known.table)}"
     location = (known.path or "").replace("\\", "\\\\").replace("'", "\\'")
-    return [f"CREATE TABLE IF NOT EXISTS {name} USING {known.provider} LOCATION '{location}'"]
+    return f"CREATE TABLE IF NOT EXISTS {name} USING {known.provider} LOCATION '{location}'"
 
 
 def _external(spark: SparkSession) -> Any:

@@ -13,6 +13,8 @@ from pyspark.sql import SparkSession
 from penstock.engine.carried_functions import carry_functions
 from penstock.engine.scan import REFRESH_CONF
 
+LEGACY = "spark.sql.legacy."
+
 RESULT_SETTINGS = (
     "spark.sql.session.timeZone",
     "spark.sql.ansi.enabled",
@@ -30,11 +32,16 @@ RESULT_SETTINGS = (
 )
 
 
+def is_result_setting(name: str) -> bool:
+    """True if a result can depend on the setting."""
+    return name in RESULT_SETTINGS or name.startswith(LEGACY)
+
+
 def result_settings(spark: SparkSession) -> dict[str, str]:
     """The session's values of them, and every legacy switch that is set."""
     held = {name: str(spark.conf.get(name)) for name in RESULT_SETTINGS}
     every: Mapping[str, str] = spark.conf.getAll
-    held |= {name: value for name, value in every.items() if name.startswith("spark.sql.legacy.")}
+    held |= {name: value for name, value in every.items() if name.startswith(LEGACY)}
     return dict(sorted(held.items()))
 
 

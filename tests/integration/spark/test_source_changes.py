@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from deltalake import DeltaTable
 
+from penstock.engine import registry
 from penstock.errors import PenstockError, QueryInvalid, RetentionCut, SourceMissing
 from penstock.refresh.retention import holdings
 from penstock.testing.oracle import assert_exact
@@ -469,6 +470,36 @@ def test_a_view_of_the_same_text_is_another_one(
     finally:
         ps.sql("USE shop")
         ps.spark.sql("DROP SCHEMA elsewhere CASCADE")
+
+
+JAPANESE = "CREATE OR REPLACE VIEW seen AS SELECT id, hour(at) AS hour FROM moments"
+
+
+def test_a_view_under_other_settings_is_another_one_and_comes_back_with_them(ps: StreamTables) -> None:
+    ps.sql("""
+        CREATE TABLE moments (id INT, at TIMESTAMP);
+        INSERT INTO moments VALUES (1, TIMESTAMP '2024-01-01 03:00:00 UTC');
+        SET TIME ZONE 'UTC'""")
+    ps.sql(JAPANESE)
+    ps.create_stream_table("st", "SELECT id, hour FROM seen")
+    assert [tuple(row) for row in stored(ps, "st")] == [(1, 3)]
+    try:
+        ps.sql("SET TIME ZONE 'Asia/Tokyo'")
+        ps.sql(JAPANESE)
+        ps.sql("SET TIME ZONE 'UTC'")
+        done = ps.refresh("st")
+        assert (done.action, done.reason_code) == ("REINITIALIZE", "VIEW_CHANGED")
+        assert [tuple(row) for row in stored(ps, "st")] == [(1, 12)]
+        assert_exact(ps, "st")
+        # As a process does that finds Spark's catalog empty.
+        [held] = [each for each in ps._warehouse.catalog.known_tables() if each.table == "seen"]
+        ps.spark.sql("DROP VIEW seen")
+        assert registry.restore(ps.spark, [held]) == []
+        assert ps.spark.conf.get("spark.sql.session.timeZone") == "UTC"
+        assert [tuple(row) for row in ps.spark.sql("SELECT * FROM seen").collect()] == [(1, 12)]
+        assert ps.refresh("st").action == "NO_DATA"
+    finally:
+        ps.spark.conf.unset("spark.sql.session.timeZone")
 
 
 def test_a_name_that_stands_for_a_table_elsewhere_is_followed(ps: StreamTables, tmp_path: Path) -> None:
