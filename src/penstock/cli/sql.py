@@ -21,8 +21,9 @@ _AFFECTED = "num_affected_rows"
 
 def sql(
     ctx: typer.Context,
+    text: Annotated[str | None, typer.Argument(metavar="[SQL]", help="Statements to run.", show_default=False)] = None,
     execute: Annotated[
-        str | None, typer.Option("-e", "--execute", metavar="SQL", help="Statements to run.", show_default=False)
+        str | None, typer.Option("-e", "--execute", metavar="SQL", help="The same, as an option.", show_default=False)
     ] = None,
     file: Annotated[
         Path | None,
@@ -34,20 +35,21 @@ def sql(
 ) -> None:
     """Run SQL: stream table statements, and all of Spark's.
 
-    Without -e and -f, statements come from standard input, or from a prompt on a terminal.
+    Without statements and -f, they come from standard input, or from a prompt on a terminal.
 
     \b
     Examples:
-      penstock sql -e "SELECT * FROM revenue ORDER BY total DESC"
+      penstock sql "SELECT * FROM revenue ORDER BY total DESC"
       penstock sql -f setup.sql
       echo "SHOW STREAM TABLES" | penstock sql
       penstock sql
     """
-    if execute is not None and file is not None:
-        raise typer.BadParameter("give -e or -f, not both")
+    if sum(given is not None for given in (text, execute, file)) > 1:
+        raise typer.BadParameter("give statements, -e or -f, one of them")
+    execute = text if execute is None else execute
     if execute is None and file is None and sys.stdin.isatty():
         if as_json:
-            raise typer.BadParameter("--json needs -e, -f or a pipe")
+            raise typer.BadParameter("--json needs statements, -f or a pipe")
         from penstock.cli.prompt import converse
 
         with opened(ctx, warehouse, as_json) as desk:

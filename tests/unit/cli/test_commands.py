@@ -148,13 +148,16 @@ def test_json_is_one_document_and_nothing_else(warehouse: Path, arguments: list[
     assert ("error" in result.stdout) >= (result.exit_code == 1) or arguments[0] == "audit"
 
 
-def test_sql_reads_a_file_and_a_pipe(warehouse: Path) -> None:
+def test_sql_reads_arguments_a_file_and_a_pipe(warehouse: Path) -> None:
     tables = FakeTables()
     script = warehouse / "setup.sql"
     script.write_text("CREATE TABLE a (x INT); -- one;\nCREATE TABLE b (x INT)")
     run(tables, "sql", "-f", str(script), "-w", str(warehouse))
     run(tables, "sql", "-w", str(warehouse), stdin="SELECT 3;")
-    assert [call[1][0] for call in tables.calls] == ["CREATE TABLE a (x INT)", "CREATE TABLE b (x INT)", "SELECT 3"]
+    run(tables, "sql", "SELECT 4", "-w", str(warehouse))
+    run(tables, "sql", "-e", "SELECT 5", "-w", str(warehouse))
+    asked = [call[1][0] for call in tables.calls]
+    assert asked == ["CREATE TABLE a (x INT)", "CREATE TABLE b (x INT)", "SELECT 3", "SELECT 4", "SELECT 5"]
 
 
 def test_sql_runs_nothing_of_a_script_it_cannot_read(warehouse: Path) -> None:
