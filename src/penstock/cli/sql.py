@@ -21,7 +21,7 @@ _AFFECTED = "num_affected_rows"
 
 def sql(
     ctx: typer.Context,
-    text: Annotated[str | None, typer.Argument(metavar="[SQL]", help="Statements to run.", show_default=False)] = None,
+    text: Annotated[str | None, typer.Argument(metavar="SQL", help="Statements to run.", show_default=False)] = None,
     execute: Annotated[
         str | None, typer.Option("-e", "--execute", metavar="SQL", help="The same, as an option.", show_default=False)
     ] = None,
