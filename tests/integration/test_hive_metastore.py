@@ -112,8 +112,12 @@ def main(part: str, root: Path) -> None:
     hive = {
         "spark.sql.catalogImplementation": "hive",
         "spark.hadoop.javax.jdo.option.ConnectionURL": metastore,
-        "spark.driver.defaultJavaOptions": f"-Dderby.stream.error.file={root / 'derby.log'}",
+        # It lives for half a minute: compiling anything well costs more than it brings.
+        "spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
+        f"-Dderby.stream.error.file={root / 'derby.log'}",
         "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.sql.adaptive.enabled": "false",
     }
     spark = start_session(root / "warehouse", Settings(driver_memory="2g", shuffle_partitions=1), extra=hive)
     with penstock.open(root / "warehouse", spark=spark) as ps:
