@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -163,6 +164,10 @@ class StreamTables:
         settings: Settings | Mapping[str, Any] | None = None,
     ) -> None:
         root = path.absolute()
+        if code := re.search("%[0-9A-Fa-f]{2}", str(root)):
+            # As in an address: delta-rs would look for the files in a folder of another name.
+            why = f"{code[0]} in its path would be read as another character"
+            raise WarehouseUnusable(path=root, why=why, fix="Choose a folder without such a code in its name.")
         try:
             root.mkdir(parents=True, exist_ok=True)
         except OSError as error:

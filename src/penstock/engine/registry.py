@@ -55,8 +55,15 @@ def table_path(spark: SparkSession, name: TableName) -> str | None:
     """Where a table's files are, or None if there is no such table."""
     if kind_of(spark, name) != "table":
         return None
-    location = _external(spark).getTable(name.schema, name.table).storage().locationUri()
-    return str(location.get().toString()) if location.isDefined() else None
+    return _location(spark, _external(spark).getTable(name.schema, name.table))
+
+
+def _location(spark: SparkSession, held: Any) -> str | None:
+    """Where a table's files are, as people and Delta write it: in Spark's catalog a space is `%20`."""
+    location = held.storage().locationUri()
+    if not location.isDefined():
+        return None
+    return str(java(spark).org.apache.spark.sql.catalyst.catalog.CatalogUtils.URIToString(location.get()))
 
 
 def shared_path(spark: SparkSession, table: str) -> str | None:
@@ -144,14 +151,14 @@ def registered(spark: SparkSession) -> list[KnownTable]:
             held = external.getTable(schema, table)
             if held.tableType().name() == "VIEW":
                 found.append(KnownTable(schema=schema, table=table, kind=KnownKind.VIEW, text=view_statements(held)))
-            elif held.storage().locationUri().isDefined():
+            elif (path := _location(spark, held)) is not None:
                 provider = held.provider()
                 found.append(
                     KnownTable(
                         schema=schema,
                         table=table,
                         kind=KnownKind.TABLE,
-                        path=str(held.storage().locationUri().get().toString()),
+                        path=path,
                         provider=str(provider.get()) if provider.isDefined() else "delta",
                         text=MANAGED if held.tableType().name() == MANAGED else None,
                     )
