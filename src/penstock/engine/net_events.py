@@ -81,14 +81,16 @@ def _paired(net: pa.Table, keys: pa.Table, came: pa.ChunkedArray, shape: Shape) 
     table = pa.table([*keys.columns, minus, plus], names=[*keys.column_names, _MINUS, _PLUS])
     per_key = table.group_by(keys.column_names, use_threads=False).aggregate([(_MINUS, "max"), (_PLUS, "max")])
     minus, plus = per_key.column(f"{_MINUS}_max"), per_key.column(f"{_PLUS}_max")
-    both = pc.and_(pc.is_valid(minus), pc.is_valid(plus))
+    # Without key columns there is one group even where there is no row: it has neither side.
+    went, came = pc.is_valid(minus), pc.is_valid(plus)
+    both = pc.and_(went, came)
     place = pc.sort_indices(pa.table({"at": plus.filter(both)}), sort_keys=[("at", "ascending")])
     rows = shape.shown(net)
     return Events(
-        deletes=rows.take(_sorted(minus.filter(pc.is_null(plus)))),
+        deletes=rows.take(_sorted(minus.filter(pc.and_not(went, came)))),
         was=rows.take(minus.filter(both).take(place)),
         now=rows.take(plus.filter(both).take(place)),
-        inserts=rows.take(_sorted(plus.filter(pc.is_null(minus)))),
+        inserts=rows.take(_sorted(plus.filter(pc.and_not(came, went)))),
     )
 
 

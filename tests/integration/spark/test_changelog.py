@@ -26,6 +26,7 @@ STORES = {
     "first_rows": "SELECT id, v FROM a ORDER BY v DESC, id LIMIT 3 OFFSET 1",
     "first_groups": "SELECT g, sum(v) AS s FROM a GROUP BY g ORDER BY s DESC, g LIMIT 2",
     "having": "SELECT g, max(v) AS m FROM a GROUP BY g HAVING count(*) > 1",
+    "hidden_total": "SELECT count(*) AS n FROM a HAVING min(v) > 1000000",
     "places": "SELECT g, id, row_number() OVER (PARTITION BY g ORDER BY v DESC, id) AS place FROM a",
     "bits": "SELECT d, list FROM a",
 }

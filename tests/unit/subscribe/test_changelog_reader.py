@@ -120,6 +120,17 @@ def test_the_single_row_of_a_total_is_updated(world: Published) -> None:
     assert (changes.was.to_pylist(), changes.now.to_pylist()) == ([{"n": 0}], [{"n": 3}])
 
 
+def test_a_total_that_is_what_it_was_has_no_events(world: Published) -> None:
+    total = world.keyed("total", {"n": "long"}, ())
+    total.commit(put=[{"n": 0}], anew=True)
+    start = world.tables.changelog("total").newest().version
+    for n in (3, 0, 0):
+        total.commit(put=[{"n": n}])
+    changelog = world.tables.changelog("total")
+    assert assert_changelog(changelog, changelog.newest()).events == 0, "hidden columns only"
+    assert changelog.net(start, changelog.after_version(start)).events == 0, "there and back"
+
+
 def test_several_commits_as_one_net_change(world: Published) -> None:
     sales = world.keyed("sales", SALES, ("region",))
     sales.commit(put=[{"region": "east", "total": 1}], anew=True)
