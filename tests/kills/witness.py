@@ -153,7 +153,12 @@ class Witness:
     def _follow(self, name: str, meta: StreamTableMeta, seen: _Seen, findings: Findings) -> None:
         """Tell the follower what it has not heard of, and see whether it holds the rows of the newest commit."""
         changelog = Changelog(name, DeltaLog(meta.path))
-        entries = changelog.after_lsn(seen.position)
+        try:
+            entries = changelog.after_lsn(seen.position)
+        except PenstockError as error:
+            # It refuses a storage to which somebody else has written.
+            findings.wrong.append(f"{name}: {error}")
+            return
         for entry in entries:
             try:
                 changes = changelog.changes(entry)
