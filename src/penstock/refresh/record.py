@@ -233,18 +233,7 @@ class Recorder:
             )
         )
         self._observe(skipped)
-        return RefreshResult(
-            name=str(meta.name),
-            action=Action.SKIP,
-            reason_code=skip.code,
-            reason=skip.why,
-            rows_inserted=0,
-            rows_deleted=0,
-            frontier=meta.frontier,
-            data_timestamp=meta.data_timestamp,
-            version=meta.frontier_version,
-            seconds=0.0,
-        )
+        return RefreshResult.unmoved(meta, Action.SKIP, skip.code, skip.why)
 
     def _advance(self, meta: StreamTableMeta, held: HeldLease, done: Completion, mode: RefreshMode) -> None:
         """The new frontier, with the table version that shows it."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from penstock.catalog.model import Action
+from penstock.catalog.model import Action, StreamTableMeta
 from penstock.errors import PenstockError
 from penstock.names import Frontier
 
@@ -37,6 +37,25 @@ class RefreshResult:
     upstream: tuple[RefreshResult, ...] = ()
     error: PenstockError | None = None
     """Only `tick` returns it; everybody else raises."""
+
+    @classmethod
+    def unmoved(
+        cls, meta: StreamTableMeta, action: Action, reason_code: str, reason: str, error: PenstockError | None = None
+    ) -> RefreshResult:
+        """That the stream table stays where the catalog has it."""
+        return cls(
+            name=str(meta.name),
+            action=action,
+            reason_code=reason_code,
+            reason=reason,
+            rows_inserted=0,
+            rows_deleted=0,
+            frontier=meta.frontier,
+            data_timestamp=meta.data_timestamp,
+            version=meta.frontier_version,
+            seconds=0.0,
+            error=error,
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""

@@ -198,19 +198,7 @@ def _failed(warehouse: Warehouse, tour: Tour, key: str, error: PenstockError) ->
         return None
     if isinstance(error, TableBusy):
         return warehouse.recorder.skipped(meta, Skip(error.condition, error.text), tour.stamp)
-    return RefreshResult(
-        name=str(meta.name),
-        action=expected_action(meta),
-        reason_code=error.condition,
-        reason=error.text,
-        rows_inserted=0,
-        rows_deleted=0,
-        frontier=meta.frontier,
-        data_timestamp=meta.data_timestamp,
-        version=meta.frontier_version,
-        seconds=0.0,
-        error=error,
-    )
+    return RefreshResult.unmoved(meta, expected_action(meta), error.condition, error.text, error)
 
 
 def _one_at_a_time(report: Report) -> Report:
