@@ -106,7 +106,7 @@ def text() -> str:
     assert set(_ABOUT) == set(GRAMMAR), "a statement of the grammar is not described, or the reverse"
     parts = [
         "# SQL",
-        "*The grammar is generated from `src/penstock/lang/parse.py`.*",
+        "*The grammar is generated from `src/penstock/lang/readers`.*",
         f"`{StreamTables.__name__}.sql` and `penstock sql` take any number of statements, separated by semicolons. "
         f"The ones on "
         "this page are Penstock's; every other statement goes to Spark as it was written. A script is parsed whole "
