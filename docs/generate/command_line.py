@@ -19,7 +19,9 @@ def text() -> str:
         "`--json` "
         "a command prints one JSON document and nothing else, errors included. It ends with 0 if it did what was "
         "asked, "
-        "with 1 if not, and with 2 if it was called wrongly. `subscribe` goes on until it is stopped, so its JSON "
+        "with 1 if not, and with 2 if it was called wrongly. What removes or rebuilds asks on a terminal; anywhere "
+        "else, and with `--json`, it needs `--yes`, and without it does nothing and ends with 2. SQL is taken at its "
+        "word: `penstock sql` never asks. `subscribe` goes on until it is stopped, so its JSON "
         "comes in lines.",
         _help(),
     ]

@@ -7,7 +7,7 @@
     │   ├── SubscriptionExists, SubscriptionNotFound, SubscriptionEnded
     │   ├── TableExists, SchemaNotFound, StreamTableNotFound, HasConsumers, CycleInGraph, NoCommonInstant
     │   ├── NotAuthenticated, NotGranted, TooManyClients, TooSlow, RequestTooLarge, RequestRefused, ServerStopping
-    │   ├── InvalidTokens, OpenToOthers, PortTaken
+    │   ├── InvalidTokens, OpenToOthers, PortTaken, NotConfirmed
     │   ├── RetentionCut          clean-up would take what a stream table still needs
     │   └── SessionMisconfigured, JavaUnusable, JarsUnavailable, WarehouseUnusable, CatalogUnusable
     ├── QueryError                the defining query is at fault                        NEVER
@@ -280,6 +280,14 @@ class PortTaken(UsageError):
     condition = "PORT_TAKEN"
     message = "cannot listen on {host}:{port}: {why}"
     hint = "Choose another --port (0 takes a free one) or --host."
+
+
+class NotConfirmed(UsageError):
+    """A command that removes or rebuilds was given where nobody can be asked."""
+
+    condition = "NOT_CONFIRMED"
+    message = "this needs a yes, and nobody can be asked here: {question}"
+    hint = "Add --yes to do it without being asked. Nothing was done."
 
 
 class NotAuthenticated(UsageError):

@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from penstock.cli.desk import failing, opened
+from penstock.cli.consent import Yes, agree
+from penstock.cli.desk import failing, looking, opened
 from penstock.cli.options import HERE, AsJson, Lag, Mode, Name, QueryFile, Warehouse, lag_value, read_query
 
 
@@ -21,16 +22,19 @@ def alter(
         str | None, typer.Option("--query", metavar="QUERY", help="A new defining query.", show_default=False)
     ] = None,
     file: QueryFile = None,
+    yes: Yes = False,
     warehouse: Warehouse = HERE,
     as_json: AsJson = False,
 ) -> None:
     """Change lag, mode or query of a stream table, or suspend it.
 
+    Before another query takes the place of the old one, it asks.
+
     \b
     Examples:
       penstock alter revenue --lag "10 minutes"
       penstock alter revenue --suspend
-      penstock alter revenue -f revenue.sql
+      penstock alter revenue -f revenue.sql --yes
     """
     if suspend and resume:
         raise typer.BadParameter("--suspend and --resume exclude each other")
@@ -49,6 +53,9 @@ def alter(
             changes["query"] = check_query(text)
     if not changes:
         raise typer.BadParameter("nothing to change: give --lag, --mode, --suspend, --resume, --query or --file")
+    if "query" in changes:
+        with looking(ctx, warehouse, as_json):
+            agree(f"Give {name} another query, and compute its rows anew?", yes=yes, as_json=as_json)
     with opened(ctx, warehouse, as_json) as desk:
         with desk.working(f"changing {name}…"):
             desk.tables.alter_stream_table(name, **changes)

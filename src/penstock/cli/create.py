@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.desk import failing, opened
+from penstock.cli.consent import Yes, agree
+from penstock.cli.desk import Desk, failing, looking, opened
 from penstock.cli.options import HERE, AsJson, Lag, Mode, Name, QueryFile, Warehouse, lag_value, read_query
 
 
@@ -26,8 +27,11 @@ def create(
     on_schedule: Annotated[
         bool, typer.Option("--on-schedule", help="Leave it empty now; the first refresh fills it.")
     ] = False,
-    or_replace: Annotated[bool, typer.Option("--or-replace", help="Replace one of that name.")] = False,
+    or_replace: Annotated[
+        bool, typer.Option("--or-replace", help="Replace one of that name; asks if there is one.")
+    ] = False,
     if_not_exists: Annotated[bool, typer.Option("--if-not-exists", help="Do nothing if there is one.")] = False,
+    yes: Yes = False,
     warehouse: Warehouse = HERE,
     as_json: AsJson = False,
 ) -> None:
@@ -48,6 +52,10 @@ def create(
         from penstock.lang import check_query
 
         checked = check_query(text)
+    if or_replace:
+        with looking(ctx, warehouse, as_json) as desk:
+            if _is_there(desk, name):
+                agree(f"Replace the definition of {name}, and compute its rows anew?", yes=yes, as_json=as_json)
     with opened(ctx, warehouse, as_json) as desk:
         with desk.working(f"creating {name}…") as progress:
             made = desk.tables.create_stream_table(
@@ -70,3 +78,9 @@ def create(
         effective = getattr(made, "effective_mode", None)
         if effective:
             desk.print(f"  maintained {effective}" + (f": {reason}" if reason else ""))
+
+
+def _is_there(desk: Desk, name: str) -> bool:
+    from penstock.names import TableName
+
+    return TableName.parse(name) in {TableName.parse(str(row.name)) for row in desk.tables.status()}

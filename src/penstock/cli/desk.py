@@ -81,7 +81,7 @@ def openers(ctx: typer.Context) -> Openers:
 
 @contextmanager
 def failing(as_json: bool) -> Iterator[None]:
-    """Turn any error of the block into a message and exit code 1; that nobody reads any more is none."""
+    """Turn any error of the block into a message and an exit code; that nobody reads any more is none."""
     try:
         yield
     except (typer.Exit, typer.Abort, typer.BadParameter, BrokenPipeError):
@@ -93,7 +93,7 @@ def failing(as_json: bool) -> Iterator[None]:
             typer.echo(dumps({"error": failure.told(error)}))
         else:
             failure.show(error)
-        raise typer.Exit(1) from None
+        raise typer.Exit(failure.exit_code(error)) from None
 
 
 @contextmanager

@@ -1,13 +1,13 @@
-"""`penstock drop`: remove stream tables with their rows and history. On a terminal it asks first."""
+"""`penstock drop`: remove stream tables with their rows and history."""
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import typer
 
-from penstock.cli.desk import opened
+from penstock.cli.consent import Yes, agree
+from penstock.cli.desk import looking, opened
 from penstock.cli.options import HERE, AsJson, Name, Warehouse
 
 
@@ -16,20 +16,22 @@ def drop(
     name: Name,
     if_exists: Annotated[bool, typer.Option("--if-exists", help="Do nothing if there is none.")] = False,
     cascade: Annotated[bool, typer.Option("--cascade", help="Drop the stream tables that read it, too.")] = False,
-    yes: Annotated[bool, typer.Option("-y", "--yes", help="Do not ask.")] = False,
+    yes: Yes = False,
     warehouse: Warehouse = HERE,
     as_json: AsJson = False,
 ) -> None:
     """Drop a stream table, its stored rows and its history. Sources are left alone.
+
+    It asks first.
 
     \b
     Examples:
       penstock drop revenue
       penstock drop revenue --cascade --yes
     """
-    if sys.stdin.isatty() and not (yes or as_json):
-        readers = " and everything that reads it" if cascade else ""
-        typer.confirm(f"Drop {name}{readers}, with all stored rows?", abort=True)
+    readers = " and everything that reads it" if cascade else ""
+    with looking(ctx, warehouse, as_json):
+        agree(f"Drop {name}{readers}, with all stored rows?", yes=yes, as_json=as_json)
     with opened(ctx, warehouse, as_json) as desk:
         with desk.working(f"dropping {name}…"):
             dropped = desk.tables.drop_stream_table(name, if_exists=if_exists, cascade=cascade)

@@ -1,4 +1,4 @@
-"""How an error leaves the process: a short message and a hint on stderr, or one JSON document on stdout; exit code 1.
+"""How an error leaves the process: a short message and a hint on stderr, or one JSON document on stdout.
 
 Errors of ours and of Spark are the user's to mend and are shown without a traceback; anything else is a bug of ours.
 """
@@ -11,7 +11,7 @@ from typing import Any
 
 import typer
 
-from penstock.errors import InternalError, PenstockError
+from penstock.errors import InternalError, NotConfirmed, PenstockError
 
 TRACEBACK = "PENSTOCK_TRACEBACK"
 
@@ -38,6 +38,11 @@ def show(error: Exception) -> None:
         typer.echo("\n".join("  " + line if line else line for line in hint.splitlines()), err=True)
     if facts["condition"] == InternalError.condition and not os.environ.get(TRACEBACK):
         typer.echo(f"  {TRACEBACK}=1 shows where it was raised.", err=True)
+
+
+def exit_code(error: Exception) -> int:
+    """1 for what went wrong, 2 for a command that lacks an option."""
+    return 2 if isinstance(error, NotConfirmed) else 1
 
 
 def _condition(error: Exception) -> str:

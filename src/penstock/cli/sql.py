@@ -35,7 +35,8 @@ def sql(
 ) -> None:
     """Run SQL: stream table statements, and all of Spark's.
 
-    Without statements and -f, they come from standard input, or from a prompt on a terminal.
+    Without statements and -f, they come from standard input, or from a prompt on a terminal. A statement is taken at
+    its word: DROP and REPLACE do not ask.
 
     \b
     Examples:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from penstock.cli.consent import Yes, agree
 from penstock.cli.desk import looking
 from penstock.cli.durations import moment
 from penstock.cli.options import HERE, AsJson, Warehouse
@@ -17,6 +18,7 @@ def subscriptions(
         str | None,
         typer.Option("--drop", metavar="NAME", help="Forget this subscription.", show_default=False),
     ] = None,
+    yes: Yes = False,
     warehouse: Warehouse = HERE,
     as_json: AsJson = False,
 ) -> None:
@@ -27,10 +29,11 @@ def subscriptions(
     \b
     Examples:
       penstock subscriptions
-      penstock subscriptions --drop mailer
+      penstock subscriptions --drop mailer --yes
     """
     with looking(ctx, warehouse, as_json) as desk:
         if drop is not None:
+            agree(f"Forget the subscription {drop}, and how far it has read?", yes=yes, as_json=as_json)
             desk.tables.drop_subscription(drop)
             if as_json:
                 desk.document({"dropped": drop})

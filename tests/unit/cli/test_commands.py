@@ -58,7 +58,7 @@ def test_help_does_not_load_spark() -> None:
 
 def test_create_passes_everything_on(warehouse: Path) -> None:
     tables = FakeTables()
-    arguments = ["--lag", "5m", "--mode", "full", "--key", "a", "--key", "b", "--on-schedule", "--or-replace"]
+    arguments = ["--lag", "5m", "--mode", "full", "--key", "a", "--key", "b", "--on-schedule", "--or-replace", "--yes"]
     result = run(tables, "create", "s.r", "SELECT 1 AS a;", *arguments, "-w", str(warehouse))
     assert result.exit_code == 0
     options = {
@@ -69,7 +69,7 @@ def test_create_passes_everything_on(warehouse: Path) -> None:
         "or_replace": True,
         "if_not_exists": False,
     }
-    assert tables.calls == [("create_stream_table", ("s.r", "SELECT 1 AS a"), options)]
+    assert tables.calls[-1] == ("create_stream_table", ("s.r", "SELECT 1 AS a"), options)
     assert tables.closed
 
 
@@ -120,8 +120,8 @@ def test_a_folder_that_is_no_warehouse_is_left_alone(tmp_path: Path) -> None:
         ["create", "r", "SELECT 1 AS a"],
         ["create", "r", "DROP TABLE t"],
         ["alter", "r", "--suspend"],
-        ["drop", "revenue"],
-        ["drop", "other"],
+        ["drop", "revenue", "--yes"],
+        ["drop", "other", "--yes"],
         ["refresh", "top"],
         ["refresh", "nothing"],
         ["status"],

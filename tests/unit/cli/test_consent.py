@@ -1,0 +1,116 @@
+"""What removes or rebuilds asks on a terminal; anywhere else it needs `--yes`, and without it nothing is done."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+import typer
+from fake_tables import FakeTables, fake_openers
+from typer.testing import CliRunner
+
+from penstock.cli.main import app
+
+REMOVING_OR_REBUILDING = [
+    ["drop", "other"],
+    ["drop", "revenue", "--cascade"],
+    ["create", "revenue", "SELECT 1 AS a", "--or-replace"],
+    ["create", "Default.REVENUE", "SELECT 1 AS a", "--or-replace"],
+    ["alter", "revenue", "--query", "SELECT 1 AS a"],
+    ["subscriptions", "--drop", "mailer"],
+]
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "penstock.toml").touch()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def changes(tables: FakeTables) -> list[str]:
+    return [call for call, _, _ in tables.calls if call != "status"]
+
+
+@contextmanager
+def terminal(answer: str) -> Iterator[int]:
+    """Standard input and output are a terminal, on which an answer has been typed ahead; gives its far end."""
+    near, far = pty.openpty()
+    with ExitStack() as held:
+        held.callback(os.close, near)
+        stdin = held.enter_context(os.fdopen(far, "r"))
+        stdout = held.enter_context(os.fdopen(os.dup(far), "w"))
+        os.write(near, answer.encode())
+        held.enter_context(patch("sys.stdin", stdin))
+        held.enter_context(patch("sys.stdout", stdout))
+        yield near
+
+
+def on_terminal(answer: str, arguments: list[str]) -> tuple[FakeTables, str]:
+    """A command run on a terminal, and what that showed."""
+    tables = FakeTables()
+    with terminal(answer) as shown:
+        with suppress(typer.Abort):
+            app(arguments, obj=fake_openers(tables), standalone_mode=False)
+        return tables, os.read(shown, 10_000).decode()
+
+
+@pytest.mark.parametrize("arguments", REMOVING_OR_REBUILDING, ids=" ".join)
+def test_without_a_terminal_nothing_is_done_unless_yes_is_given(warehouse: Path, arguments: list[str]) -> None:
+    for answer in (None, "n\n", "y\n"):
+        tables = FakeTables()
+        refused = CliRunner().invoke(app, arguments, obj=fake_openers(tables), input=answer)
+        assert refused.exit_code == 2
+        assert "NOT_CONFIRMED" in refused.stderr
+        assert "--yes" in refused.stderr
+        assert not changes(tables)
+    tables = FakeTables()
+    assert CliRunner().invoke(app, [*arguments, "--yes"], obj=fake_openers(tables)).exit_code == 0
+    assert len(changes(tables)) == 1
+
+
+@pytest.mark.parametrize("arguments", REMOVING_OR_REBUILDING, ids=" ".join)
+def test_json_needs_yes_on_a_terminal_too(warehouse: Path, arguments: list[str]) -> None:
+    tables, shown = on_terminal("y\n", [*arguments, "--json"])
+    document = shown[shown.index("{") :]
+    assert json.loads(document)["error"]["condition"] == "NOT_CONFIRMED"
+    assert not changes(tables)
+
+
+@pytest.mark.parametrize("arguments", REMOVING_OR_REBUILDING, ids=" ".join)
+def test_a_terminal_is_asked(warehouse: Path, arguments: list[str]) -> None:
+    refused, shown = on_terminal("n\n", arguments)
+    assert "? [y/N]" in shown
+    assert not changes(refused)
+    agreed, _ = on_terminal("y\n", arguments)
+    assert len(changes(agreed)) == 1
+
+
+def test_a_question_that_nobody_can_see_is_not_asked(warehouse: Path) -> None:
+    tables = FakeTables()
+    with (warehouse / "log").open("w") as log, terminal("y\n"), patch("sys.stdout", log):
+        assert app(["drop", "other"], obj=fake_openers(tables), standalone_mode=False) == 2
+    assert not changes(tables)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["create", "fresh", "SELECT 1 AS a", "--or-replace"],
+        ["create", "fresh", "SELECT 1 AS a"],
+        ["alter", "revenue", "--lag", "5m"],
+        ["alter", "revenue", "--suspend"],
+        ["refresh", "top"],
+        ["optimize"],
+        ["sql", "-e", "DROP STREAM TABLE revenue"],
+    ],
+    ids=" ".join,
+)
+def test_what_removes_nothing_and_what_is_written_in_sql_is_not_asked(warehouse: Path, arguments: list[str]) -> None:
+    assert CliRunner().invoke(app, arguments, obj=fake_openers(FakeTables())).exit_code == 0
