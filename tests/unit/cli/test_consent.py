@@ -6,7 +6,7 @@ import json
 import os
 import pty
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from unittest.mock import patch
 
@@ -39,26 +39,29 @@ def changes(tables: FakeTables) -> list[str]:
 
 
 @contextmanager
-def terminal(answer: str) -> Iterator[int]:
-    """Standard input and output are a terminal, on which an answer has been typed ahead; gives its far end."""
+def terminal(answer: str, shown: list[str]) -> Iterator[None]:
+    """Standard input and output are a terminal, on which an answer has been typed ahead."""
     near, far = pty.openpty()
-    with ExitStack() as held:
-        held.callback(os.close, near)
-        stdin = held.enter_context(os.fdopen(far, "r"))
-        stdout = held.enter_context(os.fdopen(os.dup(far), "w"))
-        os.write(near, answer.encode())
-        held.enter_context(patch("sys.stdin", stdin))
-        held.enter_context(patch("sys.stdout", stdout))
-        yield near
+    os.write(near, answer.encode())
+    with (
+        os.fdopen(far, "r") as stdin,
+        os.fdopen(os.dup(far), "w") as stdout,
+        patch("sys.stdin", stdin),
+        patch("sys.stdout", stdout),
+    ):
+        yield
+    with os.fdopen(near, "rb", buffering=0) as screen, suppress(OSError):
+        # Once nobody holds the other end, the end of what was shown is an error.
+        while piece := screen.read(4096):
+            shown.append(piece.decode())
 
 
 def on_terminal(answer: str, arguments: list[str]) -> tuple[FakeTables, str]:
     """A command run on a terminal, and what that showed."""
-    tables = FakeTables()
-    with terminal(answer) as shown:
-        with suppress(typer.Abort):
-            app(arguments, obj=fake_openers(tables), standalone_mode=False)
-        return tables, os.read(shown, 10_000).decode()
+    tables, shown = FakeTables(), list[str]()
+    with terminal(answer, shown), suppress(typer.Abort):
+        app(arguments, obj=fake_openers(tables), standalone_mode=False)
+    return tables, "".join(shown)
 
 
 @pytest.mark.parametrize("arguments", REMOVING_OR_REBUILDING, ids=" ".join)
@@ -94,7 +97,7 @@ def test_a_terminal_is_asked(warehouse: Path, arguments: list[str]) -> None:
 
 def test_a_question_that_nobody_can_see_is_not_asked(warehouse: Path) -> None:
     tables = FakeTables()
-    with (warehouse / "log").open("w") as log, terminal("y\n"), patch("sys.stdout", log):
+    with (warehouse / "log").open("w") as log, terminal("y\n", []), patch("sys.stdout", log):
         assert app(["drop", "other"], obj=fake_openers(tables), standalone_mode=False) == 2
     assert not changes(tables)
 
