@@ -51,12 +51,33 @@ _ABOUT: dict[str, tuple[str, str, str]] = {
         "REFRESH STREAM TABLE revenue",
         "One row: name, action, reason, rows_inserted, rows_deleted, version, seconds.",
     ),
+    "REFRESH ALL": (
+        "Brings all stream tables up to now, all at one version of every source; those that are suspended are left "
+        "alone. One that fails does not stop the others; then the statement ends with NOT_ALL_REFRESHED.\n\n"
+        "`REFRESH [TABLE] name` without the word STREAM is Spark's own. Of a stream table it does what `REFRESH STREAM "
+        "TABLE` does; of other tables it does what it does in Spark, and the answer says so.",
+        "REFRESH STREAM TABLES",
+        "A row each: name, action, reason, rows_inserted, rows_deleted, version, seconds.",
+    ),
     "SHOW": (
         "Lists stream tables. In the pattern `*` stands for any text and `|` for or.",
         "SHOW STREAM TABLES LIKE 'rev*'",
         "A row each: name, status, refresh_mode, effective_mode, target_lag, current_lag, last_refresh, errors.",
     ),
+    "SHOW CREATE": (
+        "The text that, run again, gives the same definition: statement, options and query. Where the session is in "
+        "another schema than the query was written in, or has other settings that a result depends on, `USE` and "
+        "`SET` come first. `INITIALIZE ON SCHEDULE` is in it as long as the table has not been filled.",
+        "SHOW CREATE STREAM TABLE revenue",
+        "One row, one column: statement.",
+    ),
     "DESCRIBE": (
+        "The columns that a reader sees, with their types. `EXTENDED` adds lag, mode, key, status, sources, query and "
+        "location.",
+        "DESCRIBE EXTENDED STREAM TABLE revenue",
+        "A row each: column, type.",
+    ),
+    "DESCRIBE HISTORY": (
         "The newest refreshes first, 20 unless told otherwise. Without the words STREAM TABLE the statement is "
         "Delta's own.",
         "DESCRIBE HISTORY STREAM TABLE revenue LIMIT 5",
@@ -120,7 +141,7 @@ def text() -> str:
     for verb, grammar in GRAMMAR.items():
         about, example, result = _ABOUT[verb]
         title = grammar.split("\n")[0].split("name")[0]
-        for mark in ("[OR REPLACE] ", "[IF NOT EXISTS] ", "[IF EXISTS] ", "[LIKE 'pattern']"):
+        for mark in ("[EXTENDED] ", "[OR REPLACE] ", "[IF NOT EXISTS] ", "[IF EXISTS] ", "[LIKE 'pattern']"):
             title = title.replace(mark, "")
         parts.append(
             f"## "

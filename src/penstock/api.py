@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from penstock.catalog.model import UNSET, Alert, RefreshRecord, StreamTableMeta, UnsetType
+from penstock.catalog.model import UNSET, Alert, RefreshRecord, Status, StreamTableMeta, UnsetType
 from penstock.catalog.open_catalog import catalog_place, open_catalog
 from penstock.changes.moments import read_timestamp
 from penstock.engine import registry
@@ -25,23 +25,34 @@ from penstock.engine.rows_as_view import rows_as_views
 from penstock.engine.session import check_session, start_session
 from penstock.engine.storage import Storage
 from penstock.engine.threads import spark_threads
-from penstock.errors import QueryInvalid, StreamTableNotFound, TableBusy, TableExists, WarehouseUnusable
+from penstock.errors import (
+    NotAllRefreshed,
+    QueryInvalid,
+    StreamTableNotFound,
+    TableBusy,
+    TableExists,
+    WarehouseUnusable,
+)
 from penstock.graph.lag import format_lag, parse_target_lag
 from penstock.lang import (
     AlterStreamTable,
     AuditStreamTable,
     CreateStreamTable,
     DescribeHistory,
+    DescribeStreamTable,
     DropStreamTable,
     ExplainStreamTable,
     OptimizeStreamTable,
     PassThrough,
     RefreshStreamTable,
+    RefreshStreamTables,
+    ShowCreateStreamTable,
     ShowStreamTables,
     Statement,
     Subscribe,
     parse,
 )
+from penstock.lang.plain_refresh import plainly_refreshed
 from penstock.monitor.diagnose.diagnosis import Diagnosis, diagnose
 from penstock.monitor.diagnose.gather import gather
 from penstock.monitor.health import Health
@@ -59,6 +70,7 @@ from penstock.refresh.alter import alter, postpone, redefinition, restore_defini
 from penstock.refresh.audit import AuditReport, audit
 from penstock.refresh.create import Proposal, make, mode_of, propose
 from penstock.refresh.define import Redefinition, mark_moved
+from penstock.refresh.describe import columns_of, details_of
 from penstock.refresh.drop import drop
 from penstock.refresh.explain import Explanation, explain_query, explain_table
 from penstock.refresh.fresh import fresh_rows
@@ -67,6 +79,7 @@ from penstock.refresh.read_together import rows_together
 from penstock.refresh.repair import RepairReport, repair
 from penstock.refresh.result import RefreshResult, Report
 from penstock.refresh.retention import guard_vacuum
+from penstock.refresh.show_create import create_text
 from penstock.refresh.shown import ShownVersion, shown_versions
 from penstock.refresh.together import refresh_together
 from penstock.refresh.warehouse import Warehouse
@@ -270,6 +283,8 @@ class StreamTables:
 
     def _statement(self, statement: Statement, progress: Report | None) -> Any:
         match statement:
+            case PassThrough() if (name := plainly_refreshed(statement)) is not None:
+                return self._refresh_plainly(name, statement, progress)
             case PassThrough():
                 return self._pass_through(statement)
             case CreateStreamTable():
@@ -294,8 +309,15 @@ class StreamTables:
                 return _said("drop", f"dropped {', '.join(dropped)}" if dropped else "nothing to drop")
             case RefreshStreamTable():
                 return _refreshed([self.refresh(statement.name, progress)])
+            case RefreshStreamTables():
+                return _refreshed(_all_of(self.refresh_all(progress)))
             case ShowStreamTables():
                 return _shown([row for row in self.status() if _matches(row.name, statement.like)])
+            case ShowCreateStreamTable():
+                return StatementResult("show_create", ("statement",), ((self.show_create(statement.name),),))
+            case DescribeStreamTable():
+                lines = tuple(self.describe(statement.name, statement.extended))
+                return StatementResult("describe", ("column", "type"), lines)
             case DescribeHistory():
                 return _history(self.history(statement.name, statement.limit or 20))
             case ExplainStreamTable():
@@ -318,6 +340,15 @@ class StreamTables:
         if statement.kind in {"ddl", "other"} and registry.is_forgetful(self.spark):
             self._remember()
         return frame
+
+    def _refresh_plainly(self, name: str, statement: PassThrough, progress: Report | None) -> StatementResult:
+        """Spark's REFRESH: of a stream table it means ours, which Spark would answer without doing anything."""
+        if self._warehouse.catalog.find(self._name(name)) is not None:
+            return _refreshed([self.refresh(name, progress)])
+        if not self.spark.catalog.tableExists(name):
+            self._find(name)
+        self._pass_through(statement)
+        return _said("refresh", f"{name} is no stream table: Spark will read its files anew, and nothing was computed")
 
     def _remember(self) -> None:
         """Note what Spark's catalog holds now, so that the next process finds it."""
@@ -470,6 +501,14 @@ class StreamTables:
 
     refresh_stream_table = refresh
 
+    def refresh_all(self, progress: Report | None = None) -> list[RefreshResult]:
+        """Bring all stream tables up to now, at one version of every source; those that are suspended are left alone.
+
+        The error of one table is its result and does not stop others.
+        """
+        wanted = [meta for meta in self._warehouse.catalog.get_all() if meta.status is not Status.SUSPENDED]
+        return self._refresh(wanted, progress, isolate=True)
+
     def tick(self, now: datetime | None = None) -> list[RefreshResult]:
         """Refresh everything that is due at a moment; the error of one table is its result and does not stop others.
 
@@ -611,6 +650,19 @@ class StreamTables:
         return self._warehouse.catalog.recent_history(table, max_rows)
 
     refresh_history = history
+
+    def show_create(self, name: str) -> str:
+        """SQL that, run again, gives the stream table's definition."""
+        meta, spark = self._find(name), self.spark
+        definition = self._warehouse.definition(meta)
+        return create_text(definition, meta, registry.current_schema(spark), result_settings(spark))
+
+    def describe(self, name: str, extended: bool = False) -> list[tuple[str, str]]:
+        """The columns of a stream table with their types; `extended`, what else a person would ask of it."""
+        meta = self._find(name)
+        definition = self._warehouse.definition(meta)
+        sources = [each.source_name for each in self._warehouse.catalog.dependencies_of(meta.id)]
+        return columns_of(definition) + (details_of(definition, meta, sources) if extended else [])
 
     def versions(self, name: str, max_rows: int = 20) -> list[ShownVersion]:
         """What each version of a stream table shows, newest first: its data timestamp and the versions behind it."""
@@ -770,6 +822,15 @@ def _info(meta: StreamTableMeta, created: bool, refresh: RefreshResult | None) -
 
 def _said(kind: str, message: str) -> StatementResult:
     return StatementResult(kind, (), (), message)
+
+
+def _all_of(results: list[RefreshResult]) -> list[RefreshResult]:
+    """The results; NotAllRefreshed if there is an error among them."""
+    failed = {each.name: each.error.condition for each in results if each.error is not None}
+    if failed:
+        told = ", ".join(f"{name} ({condition})" for name, condition in failed.items())
+        raise NotAllRefreshed(failed=len(failed), count=len(results), names=told, one=next(iter(failed)))
+    return results
 
 
 def _refreshed(results: list[RefreshResult]) -> StatementResult:

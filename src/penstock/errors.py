@@ -41,6 +41,7 @@
     │   ├── LsnGap                records before it are missing                         NEVER
     │   ├── PayloadDiverged       another record was applied under its LSN              REINITIALIZE
     │   └── StaleTerm             its sender was replaced                               NEVER
+    ├── NotAllRefreshed           of all stream tables, some could not be refreshed     NEVER
     ├── FuseBlown                 far more changed than usual; a person should look     NEVER
     ├── CatalogError              the catalog database failed                           BACKOFF
     └── InternalError             a bug in Penstock                                     BUG
@@ -626,6 +627,14 @@ class StaleTerm(RecordError):
     condition = "STALE_TERM"
     message = "the record at LSN {lsn} is of term {term}, but term {current} has begun"
     hint = "Read from the sender of the newer term; the older one should stop."
+
+
+class NotAllRefreshed(PenstockError):
+    """All stream tables were to be refreshed, and some could not be."""
+
+    condition = "NOT_ALL_REFRESHED"
+    message = "{failed} of {count} stream tables could not be refreshed: {names}"
+    hint = "The others were. What to do is said by: penstock diagnose {one}"
 
 
 class FuseBlown(PenstockError):

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from penstock.cli.desk import opened
-from penstock.cli.durations import spoken
 from penstock.cli.options import HERE, AsJson, Warehouse
-
-if TYPE_CHECKING:
-    from rich.table import Table
+from penstock.cli.refresh import results_table
 
 
 def tick(
@@ -44,25 +40,10 @@ def tick(
         if as_json:
             desk.document(results)
         elif results:
-            desk.print(_shown(results))
+            desk.print(results_table(results))
         elif desk.tables.is_paused():
             desk.print("paused; go on with: penstock resume")
         else:
             desk.print("nothing is due")
         if any(it.error is not None for it in results):
             raise typer.Exit(1)
-
-
-def _shown(results: Sequence[Any]) -> Table:
-    from penstock.cli.tables import table
-
-    titles = ("name", "action", "+rows", "−rows", "took", "reason")
-    return table(
-        list(zip(titles, ("", "keep", "right", "right", "right", ""), strict=True)),
-        (
-            (it.name, it.action, it.rows_inserted, it.rows_deleted, spoken(it.seconds), it.reason or "")
-            if it.error is None
-            else (it.name, "FAILED", "", "", "", f"{it.error.condition}: {it.error.text}")
-            for it in results
-        ),
-    )

@@ -11,16 +11,20 @@ from collections.abc import Callable
 
 from penstock.errors import InvalidStatement
 from penstock.lang.classify import classify
+from penstock.lang.nearly_ours import refuse_nearly_ours
 from penstock.lang.readers import (
     alter,
     audit,
     create,
+    describe,
     describe_history,
     drop,
     explain,
     optimize,
     refresh,
+    refresh_all,
     show,
+    show_create,
     subscribe,
 )
 from penstock.lang.split import split_statements
@@ -33,14 +37,17 @@ GRAMMAR = {
     "ALTER": alter.GRAMMAR,
     "DROP": drop.GRAMMAR,
     "REFRESH": refresh.GRAMMAR,
+    "REFRESH ALL": refresh_all.GRAMMAR,
     "SHOW": show.GRAMMAR,
-    "DESCRIBE": describe_history.GRAMMAR,
+    "SHOW CREATE": show_create.GRAMMAR,
+    "DESCRIBE": describe.GRAMMAR,
+    "DESCRIBE HISTORY": describe_history.GRAMMAR,
     "EXPLAIN": explain.GRAMMAR,
     "AUDIT": audit.GRAMMAR,
     "OPTIMIZE": optimize.GRAMMAR,
     "SUBSCRIBE": subscribe.GRAMMAR,
 }
-"""The grammar of every statement of ours, by its verb; errors and the SQL reference both print it."""
+"""The grammar of every statement of ours, by its first words; errors and the SQL reference both print it."""
 
 _OURS: list[tuple[tuple[str, ...], Callable[[StatementCursor], Statement], str]] = [
     (("CREATE", "STREAM"), create.read, create.GRAMMAR),
@@ -49,9 +56,15 @@ _OURS: list[tuple[tuple[str, ...], Callable[[StatementCursor], Statement], str]]
     (("DROP", "STREAM"), drop.read, drop.GRAMMAR),
     (("SHOW", "STREAM"), show.read, show.GRAMMAR),
     (("AUDIT",), audit.read, audit.GRAMMAR),
-    # REFRESH, OPTIMIZE and DESCRIBE HISTORY are Spark's too, and may name a table called `stream`.
+    (("SHOW", "CREATE", "STREAM"), show_create.read, show_create.GRAMMAR),
+    # REFRESH, OPTIMIZE and DESCRIBE are Spark's too, and may name a table called `stream`.
     (("OPTIMIZE", "STREAM", "TABLE"), optimize.read, optimize.GRAMMAR),
     (("REFRESH", "STREAM", "TABLE"), refresh.read, refresh.GRAMMAR),
+    (("REFRESH", "STREAM", "TABLES"), refresh_all.read, refresh_all.GRAMMAR),
+    (("DESCRIBE", "STREAM", "TABLE"), describe.read, describe.GRAMMAR),
+    (("DESC", "STREAM", "TABLE"), describe.read, describe.GRAMMAR),
+    (("DESCRIBE", "EXTENDED", "STREAM", "TABLE"), describe.read, describe.GRAMMAR),
+    (("DESC", "EXTENDED", "STREAM", "TABLE"), describe.read, describe.GRAMMAR),
     (("DESCRIBE", "HISTORY", "STREAM", "TABLE"), describe_history.read, describe_history.GRAMMAR),
     (("DESC", "HISTORY", "STREAM", "TABLE"), describe_history.read, describe_history.GRAMMAR),
     (("EXPLAIN", "STREAM", "TABLE"), explain.read, explain.GRAMMAR),
@@ -91,4 +104,5 @@ def _statement(text: str, tokens: list[Token]) -> Statement:
     for leading, read, grammar in _OURS:
         if words[: len(leading)] == leading:
             return read(StatementCursor(text, tokens, grammar))
+    refuse_nearly_ours(text, tokens)
     return classify(text[tokens[0].start : tokens[-1].end + 1], tokens)

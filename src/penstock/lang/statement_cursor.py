@@ -9,12 +9,14 @@ from typing import NoReturn
 from penstock.errors import InvalidStatement
 from penstock.lang.check_query import refuse_other_than_query
 from penstock.lang.classify import read_name
+from penstock.lang.near import is_near
 from penstock.lang.token_cursor import TokenCursor
 from penstock.lang.tokens import Token, TokenType, is_word, lines_at, word
 from penstock.names import TableName
 
 _EMIT_TAILS = (("ON", "WATERMARK"), ("AFTER", "WATERMARK"), ("ON", "UPDATE"), ("ON", "WINDOW", "CLOSE"), ("CHANGES",),
                ("FINAL",))  # fmt: skip
+_KEYWORDS = re.compile(r"\b[A-Z]{2,}(?: [A-Z]{2,})*\b")
 
 
 class StatementCursor(TokenCursor):
@@ -37,6 +39,8 @@ class StatementCursor(TokenCursor):
         found = self.text[self.token.start : self.token.end + 1]
         glued = self.at > 0 and self.tokens[self.at - 1].end + 1 == self.token.start and not is_word(self.token)
         advice = "; put names with such characters in backticks" if glued and found in {"-", "/", ":", "$", "@"} else ""
+        if is_word(self.token) and (meant := _meant(found, wanted)):
+            advice = f"; did you mean {meant}?"
         self.fail(f"expected {wanted}, found {_short(found)}{advice}")
 
     def name(self, what: str = "a stream table name") -> str:
@@ -100,6 +104,15 @@ def _is_emit(tail: Sequence[Token]) -> bool:
     # `emit` may also be an alias, so only a clause that ends the statement counts.
     words = tuple(word(token) for token in tail)
     return words in _EMIT_TAILS or (words[:1] == ("EVERY",) and len(words) > 1)
+
+
+def _meant(found: str, wanted: str) -> str | None:
+    """Which of the keywords in `wanted` was meant by a word that is none of them."""
+    said = found.upper().replace("_", " ")
+    for keyword in _KEYWORDS.findall(wanted):
+        if any(is_near(said, spelled) for spelled in (keyword, *keyword.split())):
+            return str(keyword)
+    return None
 
 
 def _short(found: str) -> str:

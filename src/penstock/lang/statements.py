@@ -59,10 +59,30 @@ class RefreshStreamTable:
 
 
 @dataclass(frozen=True, slots=True)
+class RefreshStreamTables:
+    """REFRESH STREAM TABLES: bring all of them up to now, at one version of every source."""
+
+
+@dataclass(frozen=True, slots=True)
 class ShowStreamTables:
     """SHOW STREAM TABLES; `like` is a Spark pattern (`*` any text, `|` or)."""
 
     like: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ShowCreateStreamTable:
+    """SHOW CREATE STREAM TABLE: the text that makes it again."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeStreamTable:
+    """DESCRIBE STREAM TABLE: its columns, and if `extended` what else is known of it."""
+
+    name: str
+    extended: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +151,10 @@ Statement: TypeAlias = (
     | AlterStreamTable
     | DropStreamTable
     | RefreshStreamTable
+    | RefreshStreamTables
     | ShowStreamTables
+    | ShowCreateStreamTable
+    | DescribeStreamTable
     | DescribeHistory
     | ExplainStreamTable
     | AuditStreamTable

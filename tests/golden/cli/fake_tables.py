@@ -29,6 +29,7 @@ from penstock.engine.layout import FileLayout
 from penstock.errors import (
     HasConsumers,
     PenstockError,
+    QueryFailed,
     QueryInvalid,
     StreamTableNotFound,
     SubscriptionEnded,
@@ -307,6 +308,10 @@ class FakeTables:
             f"default.{name}", "FULL", "WHOLE_INPUT: window without PARTITION BY", 10, 10, {"orders": 7},
             timings=timings, version=3, seconds=0.2134, upstream=[upstream] if name == "top" else [],
         )  # fmt: skip
+
+    def _refresh_all(self) -> list[RefreshResult]:
+        failed = QueryFailed(name="default.top", why="division by zero")
+        return [self._refresh("idle"), replace(self._refresh("top"), error=failed)]
 
     def _status(self) -> list[StatusRow]:
         return [

@@ -62,7 +62,7 @@ def read(cursor: StatementCursor) -> Statement:
         elif cursor.word in QUERY_STARTS:
             cursor.fail_here("AS before the query")
         else:
-            cursor.fail_here("a clause or AS")
+            cursor.fail_here("TARGET LAG, REFRESH MODE, INITIALIZE, KEY or AS")
         if said in seen:
             cursor.fail(f"{said} is given twice", clause)
         seen.add(said)

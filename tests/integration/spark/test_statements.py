@@ -1,0 +1,97 @@
+"""Statements about stream tables beside CREATE: what they answer, and that what they print can be run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from penstock.errors import NotAllRefreshed, StreamTableNotFound
+
+if TYPE_CHECKING:
+    from penstock.api import StreamTables
+
+
+@pytest.fixture
+def orders(ps: StreamTables) -> StreamTables:
+    ps.sql("""
+        CREATE TABLE orders (id INT, region STRING, amount DECIMAL(12,2));
+        INSERT INTO orders VALUES (1, 'north', 10), (2, 'south', 20);
+        CREATE STREAM TABLE sales AS SELECT region, sum(amount) AS total FROM orders GROUP BY region""")
+    return ps
+
+
+def rows(ps: StreamTables, name: str) -> list[tuple[Any, ...]]:
+    return sorted(tuple(row) for row in ps.table(name).collect())
+
+
+@pytest.mark.parametrize("statement", ["REFRESH sales", "REFRESH TABLE shop.sales"])
+def test_a_plain_refresh_of_a_stream_table_refreshes_it(orders: StreamTables, statement: str) -> None:
+    orders.sql("INSERT INTO orders VALUES (3, 'west', 5)")
+    answer = orders.sql(statement)
+    assert [row[:2] for row in answer.rows] == [("shop.sales", "INCREMENTAL")]
+    assert [row[0] for row in rows(orders, "sales")] == ["north", "south", "west"]
+
+
+def test_a_plain_refresh_of_another_table_says_what_it_did(orders: StreamTables) -> None:
+    orders.sql("CREATE TEMPORARY VIEW some AS SELECT 1 AS a")
+    for name in ("orders", "some"):
+        assert orders.sql(f"REFRESH {name}").message.startswith(f"{name} is no stream table")
+    with pytest.raises(StreamTableNotFound, match=r"shop\.sale"):
+        orders.sql("REFRESH sale")
+
+
+def test_all_stream_tables_are_refreshed_and_a_failure_is_told_last(orders: StreamTables) -> None:
+    orders.sql("""
+        CREATE STREAM TABLE parts AS SELECT id, 100 / (id - 3) AS part FROM orders;
+        CREATE STREAM TABLE still AS SELECT id FROM orders;
+        ALTER STREAM TABLE still SUSPEND;
+        INSERT INTO orders VALUES (4, 'west', 5)""")
+    done = orders.sql("REFRESH STREAM TABLES")
+    assert sorted(row[:2] for row in done.rows) == [("shop.parts", "INCREMENTAL"), ("shop.sales", "INCREMENTAL")]
+    orders.sql("INSERT INTO orders VALUES (3, 'east', 1)")
+    with pytest.raises(NotAllRefreshed, match=r"1 of 2 stream tables .* shop\.parts \(QUERY_FAILED\)"):
+        orders.sql("REFRESH STREAM TABLES")
+    assert [row[0] for row in rows(orders, "sales")] == ["east", "north", "south", "west"]
+    assert rows(orders, "still") == [(1,), (2,)]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "",
+        "TARGET LAG '1 hour 30 minutes 2.5 seconds' REFRESH MODE INCREMENTAL KEY (id, `odd ``name`)",
+        "DOWNSTREAM REFRESH MODE FULL",
+        "INITIALIZE ON SCHEDULE",
+    ],
+)
+def test_what_show_create_prints_gives_the_same_definition(orders: StreamTables, options: str) -> None:
+    session = orders.spark
+    session.sql("SET spark.sql.session.timeZone = Asia/Tokyo")
+    session.sql("SET spark.sql.legacy.sizeOfNull = true")
+    query = "SELECT id, region AS `odd ``name`, -- why; not\n 'a;b' AS text FROM orders /* all */ WHERE id > 0"
+    orders.sql(f"CREATE STREAM TABLE made {options} AS {query} -- last")
+    session.sql("RESET spark.sql.session.timeZone")
+    session.sql("RESET spark.sql.legacy.sizeOfNull")
+    session.sql("SET spark.sql.legacy.castComplexTypesToString.enabled = false")
+    session.sql("USE default")
+    [[text]] = orders.sql("SHOW CREATE STREAM TABLE shop.made").rows
+    meta = orders._warehouse.catalog.get_all()[0]
+    before = orders._warehouse.definition(meta)
+    orders.sql("DROP STREAM TABLE shop.made")
+    orders.sql(text)
+    after = orders._warehouse.definition(orders._find("shop.made"))
+    assert after.hash == before.hash
+    for field in ("name", "query", "database", "settings", "target_lag", "refresh_mode", "key", "columns"):
+        assert getattr(after, field) == getattr(before, field)
+    assert orders.show_create("shop.made") in text
+    assert orders.info("shop.made")[0]["is_populated"] == ("SCHEDULE" not in options)
+
+
+def test_describe_shows_columns_and_what_else_is_known(orders: StreamTables) -> None:
+    plain = orders.sql("DESCRIBE STREAM TABLE sales").rows
+    assert [name for name, _ in plain] == ["region", "total"]
+    extended = dict(orders.sql("DESC EXTENDED STREAM TABLE sales").rows)
+    assert extended["Target lag"] == "1 minute"
+    assert extended["Maintained"] == "INCREMENTAL"
+    assert extended["Sources"].endswith("orders")
