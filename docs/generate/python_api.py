@@ -53,6 +53,7 @@ _PARAMETERS = {
     "names": "Stream tables, each named as above; the result has them in this order.",
     "query": "One Spark query as text.",
     "target_lag": "A duration such as `'5 minutes'`, a `timedelta`, or None for DOWNSTREAM.",
+    "extended": "Also mode, lag, key, status, sources, query and location.",
     "refresh_mode": "`AUTO`, `INCREMENTAL` or `FULL`, in any case.",
     "initialize": "Fill the table now; otherwise the first refresh does.",
     "key": "Columns that identify a row of the result.",
@@ -91,7 +92,7 @@ _PARAMETERS = {
 _SECTIONS = {
     "SQL": ["sql"],
     "Definitions": ["create_stream_table", "alter_stream_table", "drop_stream_table"],
-    "Refreshing": ["refresh", "tick"],
+    "Refreshing": ["refresh", "refresh_all", "tick"],
     "Scheduling": ["run", "scheduler", "pause", "resume", "is_paused", "reload"],
     "Reading": ["table", "read_together", "explain", "audit"],
     "Changes": [
@@ -103,7 +104,7 @@ _SECTIONS = {
         "drop_subscription",
         "changelog",
     ],
-    "Looking": ["status", "diagnose", "history", "versions", "graph", "info"],
+    "Looking": ["status", "diagnose", "history", "versions", "graph", "info", "describe", "show_create"],
     "Monitoring": ["stats", "reset_stats", "alerts", "on_alert", "health", "serve"],
     "Care": ["start", "advise", "optimize", "repair", "close"],
 }
