@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.catalog.model import UNSET, Alert, RefreshRecord, Status, StreamTableMeta, UnsetType
 from penstock.catalog.open_catalog import catalog_place, open_catalog
+from penstock.catalog.warehouse_folder import warehouse_folder
 from penstock.changes.moments import read_timestamp
 from penstock.engine import registry
 from penstock.engine.changelog import Changelog
@@ -151,7 +151,7 @@ def open(
     `postgresql://user:password@host:port/database`; the default is the setting of that name, else a file in the
     warehouse.
     """
-    opened = StreamTables(Path(path), spark=spark, catalog=catalog, settings=settings)
+    opened = StreamTables(path, spark=spark, catalog=catalog, settings=settings)
     try:
         opened.start()
     except BaseException:
@@ -162,7 +162,7 @@ def open(
 
 def look(path: str | Path, *, settings: Settings | Mapping[str, Any] | None = None) -> StreamTables:
     """Open a warehouse to look at it: Spark is started only when something has to be computed."""
-    return StreamTables(Path(path), settings=settings)
+    return StreamTables(path, settings=settings)
 
 
 class StreamTables:
@@ -170,17 +170,13 @@ class StreamTables:
 
     def __init__(
         self,
-        path: Path,
+        path: str | Path,
         *,
         spark: SparkSession | None = None,
         catalog: str | None = None,
         settings: Settings | Mapping[str, Any] | None = None,
     ) -> None:
-        root = path.absolute()
-        if code := re.search("%[0-9A-Fa-f]{2}", str(root)):
-            # As in an address: delta-rs would look for the files in a folder of another name.
-            why = f"{code[0]} in its path would be read as another character"
-            raise WarehouseUnusable(path=root, why=why, fix="Choose a folder without such a code in its name.")
+        root = warehouse_folder(path)
         try:
             root.mkdir(parents=True, exist_ok=True)
         except OSError as error:

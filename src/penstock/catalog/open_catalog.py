@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final, TypeGuard
 
+from penstock.catalog.address import split_address
 from penstock.catalog.sql_catalog import SqlCatalog
 from penstock.catalog.sqlite import SqliteCatalog
 
@@ -23,7 +24,7 @@ def catalog_place(warehouse: Path, setting: str) -> str | Path:
 
 def is_address(place: str | Path) -> TypeGuard[str]:
     """True if the catalog is on a server."""
-    return isinstance(place, str) and "://" in place
+    return isinstance(place, str) and split_address(place) is not None
 
 
 def open_catalog(place: str | Path) -> SqlCatalog:

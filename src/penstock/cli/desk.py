@@ -18,8 +18,6 @@ import typer
 
 from penstock.cli import failure
 from penstock.cli.spinner import Reporter, working
-from penstock.errors import WarehouseUnusable
-from penstock.settings import FILE_NAME
 
 _REPEATED: Final = frozenset({"refresh_failed", "auto_suspended"})
 
@@ -100,7 +98,7 @@ def failing(as_json: bool) -> Iterator[None]:
 def opened(ctx: typer.Context, warehouse: Path, as_json: bool, *, goes_on: bool = False) -> Iterator[Desk]:
     """Open the warehouse for a command that computes, and that `goes_on` or ends when a refresh fails."""
     with failing(as_json):
-        refuse_other_folder(warehouse)
+        _require_warehouse(warehouse)
         with working("starting Spark…"):
             tables = openers(ctx).open(warehouse)
         with tables, nullcontext() if goes_on else _said_once():
@@ -129,22 +127,13 @@ def _said_once() -> Iterator[None]:
 def looking(ctx: typer.Context, warehouse: Path, as_json: bool) -> Iterator[Desk]:
     """Open the warehouse for a command that only looks: Spark stays where it is."""
     with failing(as_json):
-        refuse_other_folder(warehouse)
+        _require_warehouse(warehouse)
         with openers(ctx).look(warehouse) as tables:
             yield Desk(tables, as_json)
 
 
-def refuse_other_folder(path: Path) -> None:
-    """A command must not turn the folder that somebody happens to stand in into a warehouse."""
-    fix = f"Create one with: penstock init {path}, or name another with -w or PENSTOCK_WAREHOUSE."
-    if not path.is_dir():
-        raise WarehouseUnusable(path=path, why="there is no such folder", fix=fix)
-    if not is_warehouse(path):
-        raise WarehouseUnusable(path=path, why="it is not a Penstock warehouse", fix=fix)
+def _require_warehouse(path: Path) -> None:
+    # Here and not above: help needs no catalog.
+    from penstock.catalog.warehouse_folder import require_warehouse
 
-
-def is_warehouse(path: Path) -> bool:
-    """True if the folder holds settings or a catalog of Penstock."""
-    from penstock.catalog.open_catalog import CATALOG_FILE
-
-    return (path / FILE_NAME).is_file() or (path / CATALOG_FILE).is_file()
+    require_warehouse(path)

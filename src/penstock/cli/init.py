@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.desk import Desk, failing, is_warehouse, openers
+from penstock.cli.desk import Desk, failing, openers
 from penstock.cli.options import HERE, AsJson
 from penstock.cli.spinner import working
 from penstock.errors import WarehouseUnusable
@@ -31,6 +31,9 @@ def init(
       penstock init .
     """
     with failing(as_json):
+        from penstock.catalog.warehouse_folder import is_warehouse, warehouse_folder
+
+        warehouse_folder(path)
         existed = is_warehouse(path)
         settings = path / FILE_NAME
         try:

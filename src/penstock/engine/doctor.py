@@ -16,6 +16,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from penstock.catalog.open_catalog import catalog_place, is_address
+from penstock.catalog.warehouse_folder import require_warehouse
 from penstock.engine.jars import DELTA_VERSION, JARS, jars_folder, missing_jars
 from penstock.engine.java import require_java
 from penstock.errors import JavaUnusable, PenstockError
@@ -39,7 +40,6 @@ class Check:
 
 def diagnose(warehouse: Path, catalog: str | Path | None = None, deep: bool = False) -> list[Check]:
     """Every check, in the order in which one should mend them; without `catalog`, the setting says where it is."""
-    warehouse = warehouse.absolute()
     checks = [
         _java(),
         _python(),
@@ -47,9 +47,7 @@ def diagnose(warehouse: Path, catalog: str | Path | None = None, deep: bool = Fa
         _package("Delta", "delta-spark", DELTA_VERSION),
         _package("delta-rs", "deltalake", "1.6"),
         _jars(),
-        _catalog(warehouse, catalog),
-        _warehouse(warehouse),
-        _disk(warehouse),
+        *_warehouse(warehouse, catalog),
     ]
     if deep:
         checks.append(_round_trip())
@@ -81,12 +79,27 @@ def _package(name: str, distribution: str, needed: str) -> Check:
 
 
 def _jars() -> Check:
-    folder = jars_folder()
-    if lacking := missing_jars(folder):
-        found = f"{len(JARS) - len(lacking)} of {len(JARS)} in {folder}"
-        names = ", ".join(jar.coordinate for jar in lacking)
-        return Check("jars", False, found, f"Fetched at the next start; or put {names} there by hand.")
-    return Check("jars", True, f"all {len(JARS)} in {folder}")
+    try:
+        folder = jars_folder()
+    except PenstockError as error:
+        return Check("jars", False, error.text, error.advice)
+    lacking = missing_jars(folder)
+    if not lacking:
+        return Check("jars", True, f"all {len(JARS)} in {folder}")
+    found = f"{len(JARS) - len(lacking)} of {len(JARS)} in {folder}"
+    if _is_writable(_nearest(folder)):
+        return Check("jars", True, f"{found}; the next start fetches the others")
+    names = ", ".join(jar.coordinate for jar in lacking)
+    return Check("jars", False, f"{found}, which is not writable", f"Put {names} there, or set PENSTOCK_JARS.")
+
+
+def _warehouse(path: Path, catalog: str | Path | None) -> list[Check]:
+    try:
+        require_warehouse(path)
+    except PenstockError as error:
+        return [Check("warehouse", False, error.text, error.advice)]
+    warehouse = path.absolute()
+    return [_folder(warehouse), _catalog(warehouse, catalog), _disk(warehouse)]
 
 
 def _catalog(warehouse: Path, place: str | Path | None) -> Check:
@@ -133,16 +146,19 @@ def _sqlite(file: Path) -> Check:
     return Check("catalog", True, f"{file}, schema version {schema[0]}")
 
 
-def _warehouse(warehouse: Path) -> Check:
-    place = _nearest(warehouse)
-    ok = place.is_dir() and os.access(place, os.W_OK | os.X_OK)
-    state = "writable" if ok else "not writable" if place.is_dir() else "not a folder"
-    found = f"{warehouse} ({state})" if place == warehouse else f"{warehouse} (not there yet; {place} is {state})"
-    return Check("warehouse", ok, found, "" if ok else "Choose a folder that this user can write to.")
+def _folder(warehouse: Path) -> Check:
+    if _is_writable(warehouse):
+        return Check("warehouse", True, f"{warehouse} (writable)")
+    advice = "It can be looked at. To change anything, work as a user who may write there."
+    return Check("warehouse", False, f"{warehouse} (not writable)", advice)
+
+
+def _is_writable(folder: Path) -> bool:
+    return folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)
 
 
 def _disk(warehouse: Path) -> Check:
-    free = shutil.disk_usage(_nearest(warehouse)).free
+    free = shutil.disk_usage(warehouse).free
     ok = free >= _LEAST_FREE_BYTES
     least = _LEAST_FREE_BYTES / 1024**3
     return Check("disk", ok, f"{free / 1024**3:.1f} GiB free", "" if ok else f"Make room: {least:.0f} GiB at least.")

@@ -21,7 +21,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from penstock.errors import JarsUnavailable
+from penstock.catalog.address import split_address
+from penstock.errors import InvalidSetting, JarsUnavailable
 
 GROUP = "io.delta"
 DELTA_VERSION = "4.4.0"
@@ -65,6 +66,8 @@ Way = Callable[[Sequence[Jar], Path], str]
 def jars_folder() -> Path:
     """`$PENSTOCK_JARS`, else `.jars` in a checkout, else the user's cache."""
     if chosen := os.environ.get("PENSTOCK_JARS"):
+        if split_address(chosen):
+            raise InvalidSetting(name="PENSTOCK_JARS", value=chosen, why="it is an address", allowed="a folder")
         return Path(chosen).expanduser().absolute()
     checkout = Path(__file__).resolve().parents[3]
     if (checkout / "pyproject.toml").is_file() and (checkout / "src" / "penstock").is_dir():

@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from penstock.catalog.model import KnownKind, KnownTable, RefreshMode, Status, StreamTableMeta
+from penstock.catalog.warehouse_folder import STORAGE_FOLDER
 from penstock.engine.definition import Definition
 from penstock.engine.registry import MANAGED, register_view, restore, schema_exists
 from penstock.engine.storage import Storage, standing
 from penstock.errors import PenstockError
 from penstock.names import TableName
 from penstock.refresh.define import dependencies_of
-from penstock.refresh.warehouse import STORAGE_FOLDER, Warehouse
+from penstock.refresh.warehouse import Warehouse
 
 TABLES_FOLDER = "tables"
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock.catalog.model import Alert, RefreshRecord, StreamTableMeta
+from penstock.catalog.warehouse_folder import STORAGE_FOLDER
 from penstock.catalog.writer import CatalogWriter
 from penstock.engine.definition import Definition, text_hash
 from penstock.engine.functions import function_code
@@ -26,8 +27,6 @@ from penstock.settings import Settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-STORAGE_FOLDER = "stream_tables"
 
 
 @dataclass

@@ -9,8 +9,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.catalog.open_catalog import CATALOG_FILE, open_catalog
+from penstock.catalog.warehouse_folder import require_warehouse
 from penstock.engine import doctor
 from penstock.engine.doctor import Check, diagnose
+from penstock.errors import WarehouseUnusable
 from postgres import Postgres
 
 
@@ -19,8 +21,14 @@ def named(name: str, checks: list[Check]) -> Check:
     return found
 
 
-def test_whole_machine_is_ready(tmp_path: Path) -> None:
-    checks = diagnose(tmp_path)
+@pytest.fixture
+def warehouse(tmp_path: Path) -> Path:
+    (tmp_path / "penstock.toml").touch()
+    return tmp_path
+
+
+def test_whole_machine_is_ready(warehouse: Path) -> None:
+    checks = diagnose(warehouse)
     assert [check for check in checks if not check.ok] == []
     assert [check.name for check in checks] == [
         "Java",
@@ -29,20 +37,20 @@ def test_whole_machine_is_ready(tmp_path: Path) -> None:
         "Delta",
         "delta-rs",
         "jars",
-        "catalog",
         "warehouse",
+        "catalog",
         "disk",
     ]
 
 
-def test_every_failure_has_advice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_failure_has_advice(warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", "/nowhere")
-    monkeypatch.setenv("PENSTOCK_JARS", str(tmp_path / "none"))
+    monkeypatch.setenv("PENSTOCK_JARS", "s3a://bucket/jars")
     monkeypatch.setattr(doctor, "_PYSPARK_VERSION", "9.9.9")
     monkeypatch.setattr(doctor, "_LEAST_FREE_BYTES", 2**80)
-    (tmp_path / "file").write_text("not a folder")
-    failed = [check for check in diagnose(tmp_path / "file") if not check.ok]
-    assert [check.name for check in failed] == ["Java", "Spark", "jars", "warehouse", "disk"]
+    monkeypatch.setenv("PENSTOCK_CATALOG", "s3a://bucket/catalog.sqlite")
+    failed = [check for check in diagnose(warehouse) if not check.ok]
+    assert [check.name for check in failed] == ["Java", "Spark", "jars", "catalog", "disk"]
     assert all(check.advice for check in failed)
 
 
@@ -80,10 +88,10 @@ def test_catalog_on_a_server_is_looked_at_and_not_made(tmp_path: Path, postgres:
 
 
 def test_catalog_on_a_server_with_another_clock_is_said(
-    tmp_path: Path, postgres: Postgres, monkeypatch: pytest.MonkeyPatch
+    warehouse: Path, postgres: Postgres, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(doctor, "_LARGEST_SKEW_SECONDS", -1)
-    check = named("catalog", diagnose(tmp_path, postgres.url("doctor")))
+    check = named("catalog", diagnose(warehouse, postgres.url("doctor")))
     assert not check.ok
     assert "clock" in check.found
     assert "Set both clocks" in check.advice
@@ -105,11 +113,28 @@ def test_catalog_that_cannot_be_used_says_what_to_do(tmp_path: Path, setting: st
     assert "hunter2" not in str(check)
 
 
-def test_warehouse_that_does_not_exist_is_not_made(tmp_path: Path) -> None:
-    check = named("warehouse", diagnose(tmp_path / "new" / "place"))
-    assert check.ok
-    assert "not there yet" in check.found
-    assert list(tmp_path.iterdir()) == []
+@pytest.mark.parametrize("place", [".", "new/place", "file", "s3a://bucket/x", "file:///tmp"])
+def test_doctor_refuses_a_folder_with_the_words_of_every_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_text("not a folder")
+    check = named("warehouse", diagnose(Path(place)))
+    with pytest.raises(WarehouseUnusable) as refused:
+        require_warehouse(Path(place))
+    assert (check.ok, check.found, check.advice) == (False, refused.value.text, refused.value.advice)
+    assert [each.name for each in tmp_path.iterdir()] == ["file"]
+
+
+def test_jars_that_the_next_start_fetches_are_no_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PENSTOCK_JARS", str(tmp_path / "none"))
+    check = named("jars", diagnose(tmp_path))
+    assert (check.ok, check.advice) == (True, "")
+    assert "the next start fetches" in check.found
+    monkeypatch.setattr("os.access", lambda *_: False)
+    check = named("jars", diagnose(tmp_path))
+    assert not check.ok
+    assert "io.delta:delta-storage" in check.advice
 
 
 def test_deep_check_writes_and_reads_delta(spark: SparkSession, tmp_path: Path) -> None:

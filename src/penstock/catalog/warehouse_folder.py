@@ -1,0 +1,57 @@
+"""Which folder can be a warehouse, and which is one.
+
+A warehouse is a folder of this machine, given by its path. An address (`s3a://…`, `file:///…`) is refused, for it would
+be taken for the name of a folder here; every place that is told of a warehouse asks this module.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final
+from urllib.parse import unquote
+
+from penstock.catalog.address import split_address
+from penstock.catalog.open_catalog import CATALOG_FILE
+from penstock.errors import WarehouseUnusable
+from penstock.settings import FILE_NAME
+
+STORAGE_FOLDER: Final = "stream_tables"
+"""Where the stream tables' own Delta tables lie inside the warehouse."""
+
+
+def warehouse_folder(path: str | Path) -> Path:
+    """The folder that was named, there or not; WarehouseUnusable if no warehouse could be in it."""
+    if address := split_address(path):
+        scheme, place = address
+        if scheme == "file":
+            raise WarehouseUnusable(path=path, why="it is written as an address", fix=f"Write it as {unquote(place)}")
+        why = f"only folders of this machine can be, and {scheme}: is the address of a store"
+        raise WarehouseUnusable(path=path, why=why, fix="Give the path of a folder.")
+    root = Path(path).absolute()
+    if code := re.search("%[0-9A-Fa-f]{2}", str(root)):
+        # As in an address: delta-rs would look for the files in a folder of another name.
+        why = f"{code[0]} in its path would be read as another character"
+        raise WarehouseUnusable(path=root, why=why, fix="Choose a folder without such a code in its name.")
+    return root
+
+
+def require_warehouse(path: Path) -> None:
+    """WarehouseUnusable unless the folder is a warehouse: nobody's folder must become one by the way."""
+    warehouse_folder(path)
+    fix = f"Create one with: penstock init {path}, or name another with -w or PENSTOCK_WAREHOUSE."
+    if not path.is_dir():
+        why = "it is not a folder" if path.exists() else "there is no such folder"
+        raise WarehouseUnusable(path=path, why=why, fix=fix)
+    if not is_warehouse(path):
+        raise WarehouseUnusable(path=path, why="it is not a Penstock warehouse", fix=fix)
+
+
+def is_warehouse(path: Path) -> bool:
+    """True if the folder holds settings, a catalog or stream tables of Penstock."""
+    return (path / FILE_NAME).is_file() or (path / CATALOG_FILE).exists() or holds_stream_tables(path)
+
+
+def holds_stream_tables(path: Path) -> bool:
+    """True if there is the storage of a stream table in the folder, whatever the catalog says."""
+    return next((path / STORAGE_FOLDER).glob("*/*/_delta_log"), None) is not None

@@ -1,0 +1,85 @@
+"""A warehouse is a folder given by its path; an address is refused everywhere, and no folder of that name is made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import penstock
+from penstock.catalog.open_catalog import CATALOG_FILE, open_catalog
+from penstock.catalog.warehouse_folder import is_warehouse, warehouse_folder
+from penstock.cli.main import app
+from penstock.errors import CatalogUnusable, InvalidSetting, WarehouseUnusable
+
+ADDRESSES = [
+    "file:///tmp/shop",
+    "file:/tmp/shop",
+    "FILE:///tmp/shop",
+    "s3a://bucket/shop",
+    "s3://bucket/shop",
+    "hdfs://host:8020/shop",
+    "hdfs:///shop",
+    "abfss://box@account.dfs.core.windows.net/shop",
+    "gs://bucket/shop",
+    "dbfs:/shop",
+]
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_an_address_is_refused_by_every_way_in(here: Path, address: str) -> None:
+    for way_in in (penstock.open, penstock.look):
+        for place in (address, Path(address)):
+            with pytest.raises(WarehouseUnusable):
+                way_in(place)
+    for arguments in (["init", address], ["status", "-w", address], ["sql", "-e", "SELECT 1", "-w", address]):
+        refused = CliRunner().invoke(app, arguments)
+        assert refused.exit_code == 1
+        assert len(refused.stderr.splitlines()) == 2
+        assert "WAREHOUSE_UNUSABLE" in refused.stderr
+    refused = CliRunner().invoke(app, ["drop", "x", "--yes"], env={"PENSTOCK_WAREHOUSE": address})
+    assert "WAREHOUSE_UNUSABLE" in refused.stderr
+    assert list(here.iterdir()) == []
+
+
+def test_the_path_to_write_instead_of_a_file_address_is_named() -> None:
+    with pytest.raises(WarehouseUnusable, match=r"Write it as /tmp/my shop$"):
+        warehouse_folder("file:///tmp/my%20shop")
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_an_address_is_no_file_of_a_catalog_and_no_folder_of_jars(
+    here: Path, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    with pytest.raises(CatalogUnusable):
+        open_catalog(address)
+    with pytest.raises(CatalogUnusable):
+        penstock.look(here, settings={"catalog": address})
+    from penstock.engine.jars import resolve_jars
+
+    monkeypatch.setenv("PENSTOCK_JARS", address)
+    with pytest.raises(InvalidSetting):
+        resolve_jars()
+    assert list(here.iterdir()) == []
+
+
+def test_paths_with_colons_are_paths(here: Path) -> None:
+    assert warehouse_folder("a:b/c") == here / "a:b" / "c"
+    assert warehouse_folder(here / "s3a:" / "x") == here / "s3a:" / "x"
+
+
+def test_a_folder_is_a_warehouse_by_its_settings_its_catalog_or_its_stream_tables(here: Path) -> None:
+    assert not is_warehouse(here)
+    for held in ("penstock.toml", CATALOG_FILE):
+        (here / held).touch()
+        assert is_warehouse(here)
+        (here / held).unlink()
+    (here / "stream_tables" / "default" / "revenue-1" / "_delta_log").mkdir(parents=True)
+    assert is_warehouse(here)
