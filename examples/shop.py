@@ -168,8 +168,8 @@ def finish(ps: penstock.StreamTables, folder: Path) -> None:
     out.print(table)
     out.print("\n[bold]penstock graph[/bold]")
     out.print(Text(ps.graph().text()))
-    out.print("[bold]penstock explain revenue[/bold] (without its SQL)")
-    told = ps.explain("revenue").text().split("\n-- delta")[0]
+    out.print("[bold]penstock explain revenue[/bold] ")
+    told = ps.explain("revenue").text()
     out.print(Text(told, overflow="ellipsis", no_wrap=True))
     out.print("[bold]What to type next[/bold]")
     out.print(
@@ -177,7 +177,7 @@ def finish(ps: penstock.StreamTables, folder: Path) -> None:
             "  .venv/bin/penstock init my_warehouse          a warehouse of your own\n"
             "  .venv/bin/penstock -h                          all commands\n"
             "  .venv/bin/python examples/shop.py my_shop      this shop, kept in a folder\n"
-            "  .venv/bin/penstock explain revenue -w my_shop  the SQL that computes its changes\n"
+            "  .venv/bin/penstock explain revenue --sql -w my_shop  the SQL that computes its changes\n"
             "  make docs                                      the documentation, as a site"
         )
     )

@@ -87,7 +87,8 @@ _ABOUT: dict[str, tuple[str, str, str]] = {
     "EXPLAIN": (
         "How a stream table is maintained, or how a query would be: verdict and reason, operator tree with the rule "
         "of each "
-        "node, versions of the sources, and the delta as SQL that runs as printed.",
+        "node, versions of the sources, and in mode AUTO what both ways are estimated to take. EXTENDED adds the "
+        "delta as SQL that runs as printed.",
         "EXPLAIN STREAM TABLE SELECT DISTINCT region FROM orders",
         "One column, a row per line.",
     ),

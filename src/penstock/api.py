@@ -318,7 +318,9 @@ class StreamTables:
                 return _history(self.history(statement.name, statement.limit or 20))
             case ExplainStreamTable():
                 told = self.explain(statement.name or statement.query or "")
-                return StatementResult("explain", ("plan",), tuple((line,) for line in told.text().splitlines()))
+                return StatementResult(
+                    "explain", ("plan",), tuple((line,) for line in told.text(statement.extended).splitlines())
+                )
             case AuditStreamTable():
                 return _audited(self.audit(statement.name))
             case OptimizeStreamTable():

@@ -191,6 +191,11 @@ class RefreshRecord:
     """The fencing token the work ran under; tells an interrupted row from one that still runs."""
 
     @property
+    def seconds(self) -> float | None:
+        """How long it took, from beginning to end; None while it runs."""
+        return None if self.ended_at is None else (self.ended_at - self.started_at).total_seconds()
+
+    @property
     def lag_before(self) -> timedelta | None:
         """How old the stored rows were when this refresh replaced them: the most a reader has seen."""
         before = self.from_frontier.data_timestamp if self.from_frontier else None

@@ -17,15 +17,17 @@ def explain(
     ] = None,
     file: QueryFile = None,
     warehouse: Warehouse = HERE,
+    sql: Annotated[bool, typer.Option("--sql", help="Show the SQL that computes the changes.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Explain how a stream table or a query is maintained.
 
-    Operator by operator, with the SQL that computes the changes and the costs of both ways.
+    Operator by operator, with the costs of both ways.
 
     \b
     Examples:
       penstock explain revenue
+      penstock explain revenue --sql
       penstock explain "SELECT region, max(amount) FROM orders GROUP BY region"
     """
     text = read_query(what, file)
@@ -37,4 +39,4 @@ def explain(
         if as_json:
             desk.document(explanation)
         else:
-            desk.print(explanation.text().rstrip("\n"))
+            desk.print(explanation.text(sql).rstrip("\n"))

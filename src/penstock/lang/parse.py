@@ -68,6 +68,7 @@ _OURS: list[tuple[tuple[str, ...], Callable[[StatementCursor], Statement], str]]
     (("DESCRIBE", "HISTORY", "STREAM", "TABLE"), describe_history.read, describe_history.GRAMMAR),
     (("DESC", "HISTORY", "STREAM", "TABLE"), describe_history.read, describe_history.GRAMMAR),
     (("EXPLAIN", "STREAM", "TABLE"), explain.read, explain.GRAMMAR),
+    (("EXPLAIN", "EXTENDED", "STREAM", "TABLE"), explain.read, explain.GRAMMAR),
     (("SUBSCRIBE",), subscribe.read, subscribe.GRAMMAR),
 ]
 

@@ -99,6 +99,8 @@ class ExplainStreamTable:
 
     name: str | None = None
     query: str | None = None
+    extended: bool = False
+    """With the SQL of the delta."""
 
 
 @dataclass(frozen=True, slots=True)

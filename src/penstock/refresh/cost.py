@@ -2,10 +2,12 @@
 
     estimate(mode)  =  prior(mode, size)  ×  how much longer than the prior past runs of that mode really took
 
-Past runs count the more the newer they are and the more like the present one in size; the first run of a process pays
-for starting and hardly counts. Runs of other stream tables speak for one that has few of its own, the more operators
-they share. So before any run the prior alone speaks, and after a few it is only a shape. The mode that loses is tried
-again now and then, if it is close and the time spent on such probes stays within a share of all.
+A run took what history says, from its beginning to its end. Past runs count the more the newer they are and the more
+like the present one in size; the first run of a process pays for starting, which its prior knows, and hardly counts.
+Runs of other stream tables speak for one that has few of its own, the more operators they share. So before any run the
+prior alone speaks, and after a few it is only a shape. Where more rows changed than there are, applying the changes
+cannot be less work than recomputing, whatever was estimated. The mode that loses is tried again now and then, if it is
+close and the time spent on such probes stays within a share of all.
 """
 
 from __future__ import annotations
@@ -28,10 +30,13 @@ FEW = 10
 
 _PRIOR_WEIGHT = 0.2
 _OTHERS_WEIGHT = 0.1
-_COLD_WEIGHT = 0.02
+_COLD_WEIGHT = 0.05
 _AGEING = 0.85
 _PROBE_AFTER = 20
 _PROBE_WITHIN = 2.0
+
+_HANDFUL = 1_000
+"""With fewer change rows both modes take what starting them takes, and the estimates decide."""
 
 # Seconds, as measured on two cores in a process that has warmed up: for starting, per row, per byte on disk.
 _STATEMENT = 0.12
@@ -44,6 +49,8 @@ _IN_SPARK = 10.0
 _READ = (0.12e-6, 0.5e-8)
 _WRITTEN = (0.15e-6, 0.8e-8)
 _LOOKED_THROUGH = (0.03e-6, 0.1e-8)
+_COLD_START = 2.0
+"""How much longer the first run of its kind takes in a process."""
 _TOUCHED = 20_000
 """Stored rows that are looked through for one changed row in the worst case: those of its file."""
 
@@ -74,19 +81,35 @@ class Size:
         """True if the changes are few enough for the driver."""
         return self.changed <= self.driver_rows
 
+    @property
+    def outgrown(self) -> bool:
+        """True if more rows changed than there are."""
+        return self.changed > max(self.at_rest, _HANDFUL)
+
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Seconds that a refresh in one mode would take, and how many past runs say so, its own and those of others."""
+    """Seconds that a refresh in one mode would take in a process that has warmed up, and what says so."""
 
     seconds: float
     runs: int
+    """Past runs of this stream table."""
     others: int = 0
+    """Past runs of others."""
+    last: float | None = None
+    """What its newest run took, as history has it."""
+    only_first: bool = False
+    """Every run was its process's first."""
 
     def __str__(self) -> str:
-        told = f"from {_counted(self.runs)}" if self.runs else "not tried yet"
-        if not self.runs and self.others:
-            told += f", {_counted(self.others)} of other stream tables"
+        if self.last is None:
+            told = "not tried yet"
+            if self.others:
+                told += f", {_counted(self.others)} of other stream tables"
+        else:
+            first = " as the first of its process" if self.only_first else ""
+            newest = "which" if self.runs == 1 else "the last"
+            told = f"from {_counted(self.runs)}, {newest} took {self.last:.2f} s{first}"
         return f"{self.seconds:.2f} s ({told})"
 
 
@@ -98,11 +121,15 @@ class Choice:
     full: Estimate
     action: Action
     probe: bool = False
+    outgrown: str = ""
+    """That more rows changed than there are, if that decided."""
 
     @property
     def why(self) -> str:
         """The two estimates in words."""
         both = f"incremental {self.incremental}, full {self.full}"
+        if self.outgrown:
+            return f"{self.outgrown}; {both}"
         return f"{both}; trying the one that seems slower" if self.probe else both
 
     def to_json(self) -> dict[str, Any]:
@@ -112,8 +139,10 @@ class Choice:
             "probe": self.probe,
             "incremental_seconds": round(self.incremental.seconds, 4),
             "incremental_runs": self.incremental.runs,
+            "incremental_last_seconds": _rounded(self.incremental.last),
             "full_seconds": round(self.full.seconds, 4),
             "full_runs": self.full.runs,
+            "full_last_seconds": _rounded(self.full.last),
         }
 
 
@@ -136,6 +165,9 @@ def choose(
     runs, borrowed = _runs(history, size), _runs([record for record in others if record.operators], size)
     incremental = _estimate(Action.INCREMENTAL, size, runs, borrowed)
     full = _estimate(Action.FULL, size, runs, borrowed)
+    if size.outgrown:
+        told = f"{size.changed:,} rows changed, more than the {size.at_rest:,} that there are"
+        return Choice(incremental, full, Action.FULL, outgrown=told)
     better = Action.INCREMENTAL if incremental.seconds <= full.seconds else Action.FULL
     other = Action.FULL if better is Action.INCREMENTAL else Action.INCREMENTAL
     winner, loser = (incremental, full) if better is Action.INCREMENTAL else (full, incremental)
@@ -144,8 +176,10 @@ def choose(
     return Choice(incremental, full, better)
 
 
-def prior(action: Action, size: Size) -> float:
-    """Seconds as they are guessed before any run."""
+def prior(action: Action, size: Size, cold: bool = False) -> float:
+    """Seconds as they are guessed before any run; `cold` in a process that has not run it before."""
+    if cold:
+        return _COLD_START + prior(action, size)
     if action is Action.INCREMENTAL:
         touched = min(1.0, size.changed * _TOUCHED / max(1, size.stored))
         # A row of the sources stands for so many stored rows: all of it in a projection, hardly any in an aggregate.
@@ -169,8 +203,7 @@ def _runs(history: Sequence[RefreshRecord], now: Size) -> list[Run]:
         oldest[record.owner, record.stream_table_id, kind] = record.refresh_id
     runs = []
     for record, kind in zip(history, kinds, strict=True):
-        seconds = sum(record.timings.values())
-        if seconds <= 0:
+        if not record.seconds:
             continue
         whole = kind is Action.FULL
         runs.append(
@@ -187,7 +220,7 @@ def _runs(history: Sequence[RefreshRecord], now: Size) -> list[Run]:
                     operators=frozenset(record.operators) or now.operators,
                     driver_rows=now.driver_rows,
                 ),
-                seconds,
+                record.seconds,
                 cold=oldest[record.owner, record.stream_table_id, kind] == record.refresh_id,
                 probe=(record.reason or "").startswith(PROBE),
             )
@@ -206,7 +239,8 @@ def _estimate(action: Action, size: Size, runs: Sequence[Run], borrowed: Sequenc
     lent, trust = _evidence(action, size, theirs)
     share = _OTHERS_WEIGHT / (1 + weight) ** 2
     ratio = (total + share * lent) / (weight + share * trust + _PRIOR_WEIGHT)
-    return Estimate(prior(action, size) * exp(ratio), len(mine), len(theirs))
+    last = mine[0].seconds if mine else None
+    return Estimate(prior(action, size) * exp(ratio), len(mine), len(theirs), last, all(run.cold for run in mine))
 
 
 def _evidence(action: Action, size: Size, runs: Sequence[Run]) -> tuple[float, float]:
@@ -214,7 +248,7 @@ def _evidence(action: Action, size: Size, runs: Sequence[Run]) -> tuple[float, f
     total, weight = 0.0, 0.0
     for age, run in enumerate(runs):
         trust = _AGEING**age * _likeness(action, size, run.size) * (_COLD_WEIGHT if run.cold else 1.0)
-        total += trust * log(run.seconds / prior(action, run.size))
+        total += trust * log(run.seconds / prior(action, run.size, run.cold))
         weight += trust
     return total, weight
 
@@ -235,6 +269,10 @@ def _worth_a_probe(winner: Estimate, loser: Estimate, other: Action, runs: Seque
     spent = sum(run.seconds for run in runs)
     probed = sum(run.seconds for run in runs if run.probe)
     return probed + loser.seconds - winner.seconds <= spent * probe_percent / 100
+
+
+def _rounded(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds, 4)
 
 
 def _counted(runs: int) -> str:

@@ -1,13 +1,13 @@
-"""EXPLAIN STREAM TABLE: verdict, tree, frontiers, costs then and now, and the delta as SQL that runs as printed."""
+"""EXPLAIN STREAM TABLE: verdict, tree, frontiers, costs then and now; for who asks, the delta as SQL that runs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
-from penstock.catalog.model import RefreshMode, RefreshRecord, StreamTableMeta
+from penstock.catalog.model import Action, RefreshMode, RefreshRecord, StreamTableMeta
 from penstock.compile.explain import runnable, tree_lines
 from penstock.compile.plan import Plan, compile_query
 from penstock.compile.reasons import REASONS
@@ -24,7 +24,7 @@ from penstock.operators.delta_query import STORED, DeltaQuery, Leaf, LeafKind, M
 from penstock.operators.source import Source
 from penstock.refresh.advise import LayoutAdvice, advise_one, advise_sources
 from penstock.refresh.compute import rows_at_rest
-from penstock.refresh.cost import Choice
+from penstock.refresh.cost import RUNS, Choice
 from penstock.refresh.warehouse import Warehouse
 from penstock.refresh.weigh import weigh
 
@@ -52,19 +52,24 @@ class Explanation:
     """The newest refresh that computed something."""
     choice: Choice | None = None
     """What both modes would cost now; None if there is nothing to choose between."""
+    supposed: int | None = None
+    """So many changed rows are what `choice` supposes, because none wait."""
     layout: tuple[LayoutAdvice, ...] = ()
     """How its own files lie, then the sources that should be laid out anew."""
     unwatched: tuple[str, ...] = ()
     """User-defined functions whose code cannot be read, so that a change of it is not noticed."""
 
-    def text(self) -> str:
-        """For the terminal."""
+    def text(self, sql: bool = False) -> str:
+        """For the terminal; with `sql`, the statements of the delta follow."""
         lines = [f"stream table {self.name}" if self.name else "query"]
         lines.append(f"  mode       {self.mode} → {self.effective}")
         if self.reason_code:
             lines.append(f"  reason     {self.reason_code}: {REASONS.get(self.reason_code, '')}")
             lines.append(f"             {self.reason}")
         lines.append(f"  stored as  {self.strategy}")
+        if (steps := len(self.statements)) and not sql:
+            counted = f"{steps} SQL statement{'s' if steps > 1 else ''}"
+            lines.append(f"  delta      {counted}, shown by --sql, EXTENDED or text(sql=True)")
         lines += self._costs()
         lines += self._layout()
         if self.unwatched:
@@ -72,8 +77,8 @@ class Explanation:
         lines += ["", "sources", *(f"  {line}" for line in self.source_lines)]
         if self.tree:
             lines += ["", "operators", *(f"  {line}" for line in self.tree)]
-        for number, (purpose, sql) in enumerate(self.statements, 1):
-            lines += ["", f"-- delta, step {number} of {len(self.statements)}: {purpose}", sql + ";"]
+        for number, (purpose, statement) in enumerate(self.statements if sql else (), 1):
+            lines += ["", f"-- delta, step {number} of {len(self.statements)}: {purpose}", statement + ";"]
         return "\n".join(lines) + "\n"
 
     def _costs(self) -> list[str]:
@@ -81,9 +86,7 @@ class Explanation:
         if self.rows_at_rest is not None:
             at_rest = f"{self.rows_at_rest:,}{_share(self.rows_changed, self.rows_at_rest)}"
         lines = [f"  costs      {changed} since the last refresh, rows at rest: {at_rest}"]
-        if (choice := self.choice) is not None:
-            taken = "both modes" if self.mode != RefreshMode.AUTO.value else f"AUTO → {choice.action.value}"
-            lines.append(f"  estimates  {choice.why} ({taken})")
+        lines += self._estimates()
         if (last := self.last) is not None:
             read = "not counted by the logs" if last.rows_read is None else f"{last.rows_read:,}"
             share = _share(last.rows_read, last.rows_at_rest)
@@ -92,6 +95,22 @@ class Explanation:
                 f"rows written: {last.rows_written or 0:,}"
             )
         return lines
+
+    def _estimates(self) -> list[str]:
+        auto = self.mode == RefreshMode.AUTO.value
+        if (choice := self.choice) is not None:
+            rows = (
+                ""
+                if self.supposed is None
+                else f"for {self.supposed:,} changed row{'s' if self.supposed != 1 else ''}: "
+            )
+            return [f"  estimates  {rows}{choice.why} ({f'AUTO → {choice.action.value}' if auto else 'both modes'})"]
+        if self.name is None or not auto:
+            return []
+        if self.before is None:
+            return ["  estimates  none before the first fill"]
+        took = "" if self.last is None or self.last.seconds is None else f", the last took {self.last.seconds:.2f} s"
+        return [f"  estimates  none, every refresh is a full one{took} (AUTO → FULL)"]
 
     def _layout(self) -> list[str]:
         lines = []
@@ -121,6 +140,7 @@ class Explanation:
             "rows_changed": self.rows_changed,
             "rows_at_rest": self.rows_at_rest,
             "choice": self.choice.to_json() if self.choice is not None else None,
+            "choice_supposes_rows": self.supposed,
             "last_refresh": {
                 "action": self.last.action.value,
                 "rows_changed": self.last.delta_rows,
@@ -151,11 +171,20 @@ def explain_table(warehouse: Warehouse, meta: StreamTableMeta) -> Explanation:
     stored = f"delta.{quote(storage.path)} VERSION AS OF {storage.version}"
     changes = _changes(warehouse, plan, meta.frontier)
     told = _explain(str(meta.name), plan, meta.refresh_mode, meta.frontier, changes, stored, {STORED: held})
-    runs = warehouse.catalog.effective_runs(meta.id, 1)
-    choice = weigh(warehouse.catalog, warehouse.settings, meta, plan, changes, held) if meta.frontier else None
+    runs = warehouse.catalog.effective_runs(meta.id, RUNS)
+    waiting = any(change.data_changed for change in changes.values())
+    supposed = None if waiting else _usual(runs)
+    choice = None
+    if meta.frontier:
+        choice = weigh(warehouse.catalog, warehouse.settings, meta, plan, changes, held, supposed)
     wanting = [advice for _, advice in advise_sources(warehouse, [(meta, plan)]) if advice.needed]
     layout = (advise_one(warehouse, meta, plan), *wanting)
-    return replace(told, last=runs[0] if runs else None, choice=choice, layout=layout)
+    return replace(told, last=runs[0] if runs else None, choice=choice, supposed=supposed, layout=layout)
+
+
+def _usual(runs: Sequence[RefreshRecord]) -> int:
+    """The changed rows of the newest incremental run; one, if there was none."""
+    return next((run.delta_rows or 1 for run in runs if run.action is Action.INCREMENTAL), 1)
 
 
 def explain_query(warehouse: Warehouse, query: str, settings: dict[str, str], database: str) -> Explanation:

@@ -12,6 +12,7 @@ Nothing here decides or computes. All of it can be lost: the newest commit of a 
 from __future__ import annotations
 
 import logging
+import time
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -141,6 +142,8 @@ class Recorder:
         if attempt.meta.effective_mode not in {None, mode}:
             facts = {"was": attempt.meta.effective_mode, "is": mode.value, "reason": _reason(_why(attempt.meta, done))}
             self._tell(Alert(AlertEvent.MODE_CHANGED, str(attempt.meta.name), self._now(), facts))
+        # What is told of it and what history keeps is one figure.
+        attempt.ended = time.perf_counter()
         # Commits since our record that moved no data may have laid the files out better.
         seen = done.version if done.version is not None else pin.version
         result = _result(attempt, decision, done.situation.after, seen, computed)

@@ -94,7 +94,6 @@ class Refresher:
         with its rows, in one commit; if that fails, nothing has changed. `patience` is for another worker on the same
         table. With `fused`, `FuseBlown` if far more changed than ever lately.
         """
-        attempt = Attempt(meta, wanted)
         quiet = None if looked or wanted is not None else self.look(meta, pins)
         settled = self._recorder.quiet([quiet]) if quiet is not None else {}
         if meta.id in settled:
@@ -107,7 +106,8 @@ class Refresher:
             self._sleep,
             patience,
         ) as held:
-            attempt.meta = self._catalog.get_by_id(meta.id)
+            # Waiting for another worker is no part of what it takes.
+            attempt = Attempt(self._catalog.get_by_id(meta.id), wanted)
             return self._guarded(attempt, pins, held, report, fused)
 
     def look(self, meta: StreamTableMeta, pins: Pins) -> Quiet | None:

@@ -21,15 +21,19 @@ def weigh(
     plan: Plan,
     change_sets: Mapping[str, ChangeSet],
     stored: Snapshot,
+    supposed: int | None = None,
 ) -> Choice | None:
-    """What both modes would cost over these changes; None if the query has no delta rules or nothing changed."""
-    moved = frozenset(source for source, change in change_sets.items() if change.data_changed)
+    """What both modes would cost over these changes; None if the query has no delta rules or nothing changed.
+
+    With `supposed`, as if so many rows had changed.
+    """
+    moved = frozenset(source for source, change in change_sets.items() if change.data_changed or supposed is not None)
     if not plan.incremental or not moved:
         return None
     query = DeltaQuery(moved=moved)
     plan.store.change(query)
     size = Size(
-        changed=sum(change_sets[source].rows_estimate for source in moved),
+        changed=sum(change_sets[source].rows_estimate for source in moved) if supposed is None else supposed,
         at_rest=sum(_rows(change.end) for change in change_sets.values()),
         stored=_rows(stored),
         statements=len(query.steps) + 1,

@@ -151,8 +151,9 @@ class Explanation:
     def __init__(self, what: str) -> None:
         self.what = what
 
-    def text(self) -> str:
-        return f"{self.what}\nINCREMENTAL: every operator has a local rule\n  aggregate  ok\n  scan orders  ok\n"
+    def text(self, sql: bool = False) -> str:
+        told = f"{self.what}\nINCREMENTAL: every operator has a local rule\n  aggregate  ok\n  scan orders  ok\n"
+        return f"{told}\n-- delta, step 1 of 1: changes\nSELECT 1;\n" if sql else told
 
     def to_json(self) -> dict[str, Any]:
         return {"what": self.what, "mode": "INCREMENTAL"}

@@ -69,6 +69,54 @@ def test_a_pinned_mode_stays_whatever_it_costs(ps: StreamTables, mode: str) -> N
     assert_exact(ps, "st")
 
 
+def test_an_upstream_that_is_rewritten_is_recomputed(ps: StreamTables) -> None:
+    ps.sql("CREATE TABLE t AS SELECT id % 5 AS k, id AS v FROM range(2000)")
+    ps.create_stream_table("up", "SELECT k, v FROM t", refresh_mode="FULL")
+    ps.create_stream_table("st", "SELECT k, sum(v) AS total FROM up GROUP BY k")
+    ps.sql("UPDATE t SET v = v + 1")
+    ps.refresh("up")
+    told = ps.explain("st")
+    assert told.rows_changed > 2000
+    assert "AUTO → FULL" in told.text()
+    done = ps.refresh("st")
+    assert (done.action.value, done.reason_code) == ("FULL", "CHEAPER")
+    assert "more than the 2,000 that there are" in (done.reason or "")
+    assert ps.history("st")[0].action.value == "FULL"
+    assert_exact(ps, "st")
+
+
+def estimates(ps: StreamTables, name: str) -> str:
+    return next(line for line in ps.explain(name).text().splitlines() if line.startswith("  estimates"))
+
+
+def test_explain_always_has_the_estimates_of_auto(ps: StreamTables) -> None:
+    ps.sql("CREATE TABLE t AS SELECT id % 5 AS k, id AS v FROM range(50)")
+    ps.create_stream_table("later", QUERY, initialize=False)
+    assert estimates(ps, "later") == "  estimates  none before the first fill"
+    ps.create_stream_table("st", QUERY)
+    assert "for 1 changed row: incremental " in estimates(ps, "st")
+    ps.sql("UPDATE t SET v = v + 1 WHERE v < 3")
+    assert estimates(ps, "st").startswith("  estimates  incremental ")
+    changed = ps.refresh("st").delta_rows
+    assert f"for {changed} changed rows: incremental " in estimates(ps, "st")
+    ps.create_stream_table("dice", "SELECT k, rand() AS r FROM t")
+    assert estimates(ps, "dice").startswith("  estimates  none, every refresh is a full one, the last took ")
+    ps.create_stream_table("pinned", "SELECT k, rand() AS r FROM t", refresh_mode="FULL")
+    assert "estimates" not in ps.explain("pinned").text()
+
+
+def test_a_run_is_told_with_one_figure_everywhere(ps: StreamTables) -> None:
+    made(ps, "AUTO")
+    ps.sql("UPDATE t SET v = v + 1 WHERE v < 3")
+    done = ps.refresh("st")
+    newest, first = ps.history("st", 2)
+    assert newest.seconds == pytest.approx(done.seconds, abs=1e-5)
+    assert newest.seconds >= sum(newest.timings.values())
+    choice = ps.explain("st").choice
+    assert choice is not None
+    assert (choice.incremental.last, choice.full.last) == (newest.seconds, first.seconds)
+
+
 def test_history_keeps_what_the_estimates_are_made_of(ps: StreamTables) -> None:
     made(ps, "AUTO")
     ps.sql("UPDATE t SET v = v + 1 WHERE v < 3")

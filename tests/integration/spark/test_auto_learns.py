@@ -34,6 +34,7 @@ def seconds_per_stage(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         yield
 
     monkeypatch.setattr(Attempt, "timed", timed)
+    monkeypatch.setattr(Attempt, "seconds", property(lambda self: sum(self.timings.values())))
     return pace
 
 
@@ -62,7 +63,7 @@ def test_a_mode_that_turns_out_slow_is_left(ps: StreamTables, seconds_per_stage:
     newest = ps.history("st")[0]
     assert newest.reason is not None
     assert "incremental" in newest.reason
-    assert "(from 2 runs)" in newest.reason
+    assert "(from 2 runs, the last took 900.00 s)" in newest.reason
     # And back, once the other one is the slower.
     assert st.refreshed(1_000_000.0) == "FULL"
     assert st.refreshed(0.01) == "INCREMENTAL"

@@ -543,7 +543,9 @@ def test_the_explained_delta_runs_as_printed(orders: StreamTables, query: str) -
     assert (told.mode, told.effective, told.reason_code) == ("AUTO", "INCREMENTAL", None)
     assert told.rows_changed >= 3
     *_, (_, last) = told.statements
-    assert last + ";" in told.text()
+    assert last + ";" in told.text(sql=True)
+    assert "SELECT" not in told.text()
+    assert f"{len(told.statements)} SQL statement" in told.text()
     visible = orders.table("st").columns
     printed = orders.spark.sql(last).collect()
     orders.refresh("st")
@@ -566,7 +568,8 @@ def test_a_query_can_be_explained_before_it_is_a_table(orders: StreamTables) -> 
         assert orders.spark.sql(sql).collect() == []
     refused = orders.explain("SELECT id, rand() AS r FROM orders")
     assert (refused.effective, refused.reason_code, refused.statements) == ("FULL", "NON_DETERMINISTIC", ())
-    assert orders.sql("EXPLAIN STREAM TABLE SELECT id FROM orders").rows
+    shown = [orders.sql(f"EXPLAIN {word}STREAM TABLE SELECT id FROM orders").rows for word in ("", "EXTENDED ")]
+    assert ["-- delta" in str(rows) for rows in shown] == [False, True]
     assert orders.info() == []
 
 

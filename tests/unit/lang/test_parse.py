@@ -95,6 +95,8 @@ def test_alter(tail: str, want: AlterStreamTable) -> None:
         ("EXPLAIN STREAM TABLE a . b", ExplainStreamTable(name="a.b")),
         ("EXPLAIN STREAM TABLE WITH a AS (SELECT 1) SELECT * FROM a",
          ExplainStreamTable(query="WITH a AS (SELECT 1) SELECT * FROM a")),
+        ("EXPLAIN EXTENDED STREAM TABLE a", ExplainStreamTable(name="a", extended=True)),
+        ("EXPLAIN EXTENDED STREAM TABLE (SELECT 1)", ExplainStreamTable(query="(SELECT 1)", extended=True)),
         ("EXPLAIN STREAM TABLE (SELECT 1)", ExplainStreamTable(query="(SELECT 1)")),
         ("AUDIT STREAM TABLE r", AuditStreamTable("r")),
         ("OPTIMIZE STREAM TABLE s.r", OptimizeStreamTable("s.r")),

@@ -30,10 +30,12 @@ def run(
         action=action,
         status=RefreshStatus.COMPLETED,
         started_at=NOON + timedelta(minutes=number),
+        ended_at=NOON + timedelta(minutes=number, seconds=seconds),
         delta_rows=changed,
         rows_at_rest=at_rest,
         rows_written=1000,
-        timings={"compute": seconds * 0.75, "commit": seconds * 0.25},
+        # The stages are never all of it.
+        timings={"compute": seconds * 0.5, "commit": seconds * 0.25},
         owner=owner,
         reason=reason,
     )
@@ -117,6 +119,46 @@ def test_the_first_run_of_a_process_hardly_counts() -> None:
     assert choice.incremental.seconds < 2 * prior(Action.INCREMENTAL, size)
     again = newest_first(*reversed(cold), run(2, Action.INCREMENTAL, 0.2), run(3, Action.INCREMENTAL, 40, owner="next"))
     assert choose(size, again, 2).incremental.seconds < 1
+
+
+def test_a_first_run_is_told_with_the_figure_of_history() -> None:
+    size = Size(100, 1_000_000, 1000)
+    first = run(0, Action.FULL, 18.0)
+    full = choose(size, [first], 2).full
+    assert full.last == first.seconds == 18.0
+    assert str(full).endswith("(from 1 run, which took 18.00 s as the first of its process)")
+    again = choose(size, newest_first(first, run(1, Action.FULL, 0.9)), 2).full
+    assert str(again).endswith("(from 2 runs, the last took 0.90 s)")
+    assert choose(size, [first], 2).to_json()["full_last_seconds"] == 18.0
+
+
+def test_first_runs_alone_teach_too() -> None:
+    """Each refresh in a process of its own, as by the command line: nothing else is ever seen."""
+    size = Size(100, 1_000_000, 1000)
+    runs = [run(0, Action.FULL, 4.0, owner="0"), *(run(n, Action.INCREMENTAL, 60.0, owner=str(n)) for n in range(1, 9))]
+    assert choose(size, newest_first(*runs[:2]), 0).action is Action.INCREMENTAL
+    assert choose(size, newest_first(*runs), 0).action is Action.FULL
+
+
+def test_what_is_not_in_a_stage_counts_as_well() -> None:
+    size = Size(100, 1_000_000, 1000)
+    whole = [run(n, Action.INCREMENTAL, 4.0) for n in range(5)]
+    stages = [replace(each, timings={"compute": 0.1}) for each in whole]
+    assert choose(size, stages, 0).incremental == choose(size, whole, 0).incremental
+
+
+def test_more_changes_than_rows_are_recomputed_whatever_was_measured() -> None:
+    """An upstream of 8,300 rows was rewritten three times over; applying that took 8 s, the fill 0.5 s."""
+    rewritten = Size(27_000, 8_300, 8_300)
+    fill = run(0, Action.FULL, 0.5, changed=8_300, at_rest=8_300)
+    choice = choose(rewritten, [fill], 2)
+    assert (choice.action, choice.probe) == (Action.FULL, False)
+    assert choice.why.startswith("27,000 rows changed, more than the 8,300 that there are; incremental ")
+    quick = newest_first(fill, *(run(n, Action.INCREMENTAL, 0.01, changed=27_000, at_rest=8_300) for n in range(1, 9)))
+    assert choose(rewritten, quick, 2).action is Action.FULL
+    assert choose(replace(rewritten, changed=8_300), quick, 2).action is Action.INCREMENTAL
+    # A handful is not worth a word.
+    assert choose(Size(6, 3, 3), [], 2).action is Action.INCREMENTAL
 
 
 def test_a_run_counts_less_the_more_its_size_differs() -> None:
