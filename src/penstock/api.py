@@ -25,7 +25,9 @@ from penstock.engine.rows_as_view import rows_as_views
 from penstock.engine.session import check_session, start_session
 from penstock.engine.storage import Storage
 from penstock.engine.threads import spark_threads
+from penstock.engine.written_rows import counting_rows, counts
 from penstock.errors import (
+    InvalidName,
     NotAllRefreshed,
     QueryInvalid,
     StreamTableNotFound,
@@ -53,6 +55,7 @@ from penstock.lang import (
     parse,
 )
 from penstock.lang.plain_refresh import plainly_refreshed
+from penstock.lang.written import inserted_into
 from penstock.monitor.diagnose.diagnosis import Diagnosis, diagnose
 from penstock.monitor.diagnose.gather import gather
 from penstock.monitor.health import Health
@@ -269,7 +272,8 @@ class StreamTables:
     def sql(self, text: str, progress: Report | None = None) -> Any:
         """Run statements: ours here, everything else by Spark. Returns the last one's result.
 
-        Ours give a `StatementResult`, SUBSCRIBE a `Subscription`, Spark's a DataFrame. A script is parsed whole before
+        Ours give a `StatementResult`, SUBSCRIBE a `Subscription`, Spark's a DataFrame; that of an INSERT or CREATE
+        TABLE … AS holds the number of rows, as Delta's of UPDATE, DELETE and MERGE do. A script is parsed whole before
         any of it runs.
         """
         result: Any = StatementResult("nothing", (), ())
@@ -334,10 +338,24 @@ class StreamTables:
             guard_vacuum(self._warehouse, statement, registry.current_schema(self.spark))
         catalog, now = self._warehouse.catalog, self._warehouse.now()
         with rows_as_views(self.spark, views_in(statement.sql, catalog, now, self._minimum_lag)):
+            written = self._counting(statement)
             frame = self.spark.sql(statement.sql)
+            inserted = written()
+        if inserted is not None:
+            frame = counts(self.spark, inserted)
         if statement.kind in {"ddl", "other"} and registry.is_forgetful(self.spark):
             self._remember()
         return frame
+
+    def _counting(self, statement: PassThrough) -> Callable[[], int | None]:
+        """What says after a statement how many rows it inserted, if Spark does not say so itself."""
+        target = inserted_into(statement)
+        try:
+            table = None if target is None else self._name(target)
+        except InvalidName:
+            # A path, or a name that Spark is to refuse.
+            table = None
+        return (lambda: None) if table is None else counting_rows(self.spark, self._warehouse.logs, table)
 
     def _refresh_plainly(self, name: str, statement: PassThrough, progress: Report | None) -> StatementResult:
         """Spark's REFRESH: of a stream table it means ours, which Spark would answer without doing anything."""

@@ -10,14 +10,19 @@ import typer
 from penstock.cli import failure
 from penstock.cli.desk import Desk
 
-_HELP = r"""  statements end with ;
-  \q  leave    \s  status    \c  clear what was typed    \?  this help"""
+_HELP = r"""  Statements end with ; and may take several lines. All of Spark's SQL can be used, and:
+    CREATE STREAM TABLE name TARGET LAG '5 minutes' AS SELECT …
+    SHOW STREAM TABLES;   REFRESH STREAM TABLE name;   EXPLAIN STREAM TABLE name;   DROP STREAM TABLE name;
+    SUBSCRIBE name;   until Ctrl-C
+  \q, quit or exit  leave    \s  status    \c  clear what was typed    \? or help  this help"""
+_LEAVE = {"\\q", "quit", "exit"}
+_COMMANDS = _LEAVE | {"help", "?"}
 
 
 def converse(desk: Desk, limit: int) -> None:
     r"""Read and run statements until `\q` or the end of input."""
     _remember_lines()
-    typer.echo(r"Penstock SQL. Statements end with ;   \? for help, \q to leave.")
+    typer.echo(r"Penstock SQL. Statements end with ;   help for help, quit to leave.")
     typed = ""
     while True:
         try:
@@ -29,8 +34,9 @@ def converse(desk: Desk, limit: int) -> None:
             typer.echo()
             typed = ""
             continue
-        if line.strip().startswith("\\") or (not typed.strip() and line.strip().lower() in {"quit", "exit"}):
-            if _is_leave(desk, line.strip().lower()):
+        command = line.strip().rstrip("; ").lower()
+        if command.startswith("\\") or (not typed.strip() and command in _COMMANDS):
+            if _is_leave(desk, command):
                 return
             typed = ""
             continue
@@ -56,7 +62,7 @@ def _run_complete(desk: Desk, typed: str, limit: int) -> str:
 
 
 def _is_leave(desk: Desk, command: str) -> bool:
-    if command in {"\\q", "quit", "exit"}:
+    if command in _LEAVE:
         return True
     if command == "\\s":
         from penstock.cli.status import status_table

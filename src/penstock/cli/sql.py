@@ -6,6 +6,8 @@ The whole script is read before its first statement runs, so a misspelt stream t
 from __future__ import annotations
 
 import sys
+import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +15,7 @@ import typer
 
 from penstock.cli import failure
 from penstock.cli.desk import Desk, failing, looking, opened
+from penstock.cli.durations import spoken
 from penstock.cli.follow import follow
 from penstock.cli.options import HERE, AsJson, Warehouse, read_text
 
@@ -131,15 +134,24 @@ def _collected(frame: Any, limit: int) -> dict[str, Any]:
 
 def run_shown(desk: Desk, statement: str, limit: int) -> None:
     """Run one statement and print its result for a person."""
+    from penstock.cli.answers import answer_table
     from penstock.cli.tables import console, print_rows
 
+    begun = time.monotonic()
     result = run(desk, statement, limit)
+    took = f" ({spoken(time.monotonic() - begun)})"
     if result["kind"] == "changes":
         follow(desk, result["subscription"], rows=limit)
         return
     columns, rows, more = result["columns"], result["rows"], result["more"]
     if columns and columns[0] == _AFFECTED and len(rows) == 1:
-        desk.print(_count(rows[0][0], "row") + " affected")
+        desk.print(_affected(columns, rows[0]) + took)
+    elif result["kind"] == "show_create":
+        # To be copied, so nothing is folded.
+        desk.print(str(rows[0][0]))
+    elif (told := answer_table(result["kind"], columns, rows)) is not None:
+        desk.print(told)
+        desk.print(_count(len(rows), "row"))
     elif columns:
         print_rows(console(), columns, rows)
         known = _count(len(rows), "row")
@@ -147,7 +159,20 @@ def run_shown(desk: Desk, statement: str, limit: int) -> None:
     if result["message"]:
         desk.print(str(result["message"]))
     elif not columns:
-        desk.print("ok")
+        desk.print(f"ok{took}")
+
+
+def _affected(columns: Sequence[str], counts: Sequence[Any]) -> str:
+    """What a statement did to how many rows, from Delta's counts: num_affected_rows, num_inserted_rows and so on."""
+    parts = {
+        name.removeprefix("num_").removesuffix("_rows"): count
+        for name, count in zip(columns[1:], counts[1:], strict=True)
+        if count
+    }
+    if len(parts) == 1:
+        return f"{_count(counts[0], 'row')} {next(iter(parts))}"
+    told = ", ".join(f"{count} {done}" for done, count in parts.items())
+    return f"{_count(counts[0], 'row')} affected" + (f": {told}" if told else "")
 
 
 def _count(number: Any, noun: str) -> str:

@@ -1,4 +1,4 @@
-"""Rows as tables that fit 100 columns, plain text when they go into a pipe.
+"""Rows as tables that fit the terminal, or 100 columns of plain text when they go into a pipe.
 
 Text from the user's data is never read as markup. A result too wide for a table is shown one record at a time: every
 value stays readable, and nothing is cut without a sign.
@@ -6,9 +6,10 @@ value stays readable, and nothing is cut without a sign.
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any, TextIO
 
@@ -37,9 +38,10 @@ _STYLES = {
 
 
 def console(stream: TextIO | None = None) -> Console:
-    """A console on stdout (or `stream`) that is as wide as the terminal, but never wider than a page."""
+    """A console on stdout (or `stream`) that is as wide as the terminal; a file or a pipe is as wide as a page."""
     out = Console(file=stream or sys.stdout, markup=False, highlight=False, emoji=False, soft_wrap=False)
-    out.width = min(out.width, WIDTH) if out.is_terminal else WIDTH
+    if not out.is_terminal:
+        out.width = WIDTH
     return out
 
 
@@ -69,7 +71,11 @@ def cell(value: Any) -> Text:
 
 
 def shown(value: Any) -> str:
-    """A value as text: as SQL would print it rather than as Python would."""
+    """A value as text: as SQL would print it rather than as Python would.
+
+    >>> shown({"a": [Decimal("0E-3"), None]}), shown(float("nan")), shown(timedelta(days=1, seconds=1.5))
+    ('{a: [0.000, NULL]}', 'NaN', '1 00:00:01.500000')
+    """
     if value is None:
         return "NULL"
     if isinstance(value, bool):
@@ -78,11 +84,33 @@ def shown(value: Any) -> str:
         return value.isoformat(sep=" ")
     if isinstance(value, bytes | bytearray):
         return value.hex().upper()
+    if isinstance(value, Decimal):
+        return f"{value:f}"
+    if isinstance(value, float) and not math.isfinite(value):
+        return {math.inf: "Infinity", -math.inf: "-Infinity"}.get(value, "NaN")
+    if isinstance(value, timedelta):
+        return _interval(value)
+    if isinstance(value, tuple) and hasattr(value, "__fields__"):
+        # A struct; its fields may have the same name, so it is no mapping.
+        return (
+            "{" + ", ".join(f"{name}: {shown(item)}" for name, item in zip(value.__fields__, value, strict=True)) + "}"
+        )
     if isinstance(value, dict):
         return "{" + ", ".join(f"{shown(key)}: {shown(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(shown(item) for item in value) + "]"
     return str(value)
+
+
+def _braced(items: Iterable[tuple[Any, Any]]) -> str:
+    return "{" + ", ".join(f"{shown(name)}: {shown(item)}" for name, item in items) + "}"
+
+
+def _interval(value: timedelta) -> str:
+    """A duration as the text of Spark's INTERVAL DAY TO SECOND."""
+    days, rest = divmod(abs(value), timedelta(days=1))
+    clock = (datetime.min + rest).time().isoformat()
+    return f"{'-' if value < timedelta(0) else ''}{days} {clock}"
 
 
 def one_line(text: str) -> str:

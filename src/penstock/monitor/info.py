@@ -48,6 +48,7 @@ def info(
                 "last_error": meta.last_error,
                 "sources": [
                     {
+                        "id": each.source_id,
                         "name": each.source_name,
                         "type": each.source_type.value,
                         "columns_used": list(each.columns_used),

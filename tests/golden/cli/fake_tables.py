@@ -275,7 +275,18 @@ class FakeTables:
         if text.startswith("INSERT"):
             return Frame(["num_affected_rows", "num_inserted_rows"], [(3, 3)])
         if text.startswith("SHOW STREAM TABLES"):
-            return StatementResult("show", ["name", "status"], [("default.revenue", "ACTIVE")])
+            titles = ["name", "status", "refresh_mode", "effective_mode"]
+            titles += ["target_lag", "current_lag", "last_refresh", "errors"]
+            at = NOON.replace(microsecond=123456)
+            table = "ACTIVE", "AUTO", "INCREMENTAL", "1 hour 30 minutes", "12 seconds", at, 0
+            rows = [(name, *table) for name in ("default.revenue", "sales.a_stream_table_with_a_rather_long_name")]
+            return StatementResult("show", titles, rows)
+        if text.startswith("SHOW CREATE"):
+            text = "CREATE STREAM TABLE default.revenue\nAS SELECT " + ", ".join(f"column_{n}" for n in range(20))
+            return StatementResult("show_create", ["statement"], [(text,)])
+        if text.startswith("MERGE"):
+            names = ["num_affected_rows", "num_updated_rows", "num_deleted_rows", "num_inserted_rows"]
+            return Frame(names, [(3, 1, 0, 2)])
         if text.startswith("SUBSCRIBE"):
             return FakeSubscription(revenue_commits()[1:])
         if text.startswith("DROP STREAM TABLE"):
@@ -390,7 +401,19 @@ class FakeTables:
                 "target_lag": timedelta(minutes=1),
                 "data_timestamp": NOON,
                 "key": ["region"],
+                "current_lag_seconds": 95.0,
+                "max_lag_ms": None,
+                "frontier": {
+                    "format": 1,
+                    "sources": {"0aff": {"version": 3, "snapshot_ts": NOON.isoformat()}},
+                    "data_timestamp": NOON.isoformat(),
+                },
                 "last_error": None,
+                "sources": [
+                    {"id": "0aff", "name": "default.orders", "type": "TABLE", "columns_used": ["amount", "region"]},
+                    {"id": "view:v", "name": "default.v", "type": "VIEW", "columns_used": []},
+                ],
+                "settings": {"spark.sql.ansi.enabled": "true", "spark.sql.session.timeZone": "UTC"},
             }
         ]
 

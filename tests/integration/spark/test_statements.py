@@ -95,3 +95,25 @@ def test_describe_shows_columns_and_what_else_is_known(orders: StreamTables) -> 
     assert extended["Target lag"] == "1 minute"
     assert extended["Maintained"] == "INCREMENTAL"
     assert extended["Sources"].endswith("orders")
+
+
+@pytest.mark.parametrize(
+    ("statement", "counts"),
+    [
+        ("INSERT INTO orders VALUES (3, 'west', 5), (4, 'west', 6)", (2, 2)),
+        ("INSERT OVERWRITE orders SELECT * FROM orders WHERE id = 1", (1, 1)),
+        ("WITH some AS (SELECT 9, 'x', 1) INSERT INTO shop.orders SELECT * FROM some", (1, 1)),
+        ("CREATE TABLE copies AS SELECT * FROM orders", (2, 2)),
+        ("CREATE OR REPLACE TABLE orders AS SELECT 1 AS id, 'north' AS region, 2.5 AS amount", (1, 1)),
+        ("UPDATE orders SET amount = 1", (2,)),
+        ("DELETE FROM orders WHERE id = 1", (1,)),
+        ("CREATE TABLE empty (a INT)", None),
+        ("FROM orders INSERT INTO orders SELECT * INSERT INTO orders SELECT *", None),
+    ],
+)
+def test_statements_that_write_say_how_many_rows(
+    orders: StreamTables, statement: str, counts: tuple[int, ...] | None
+) -> None:
+    answer = orders.sql(statement)
+    assert [tuple(row) for row in answer.collect()] == ([] if counts is None else [counts])
+    assert (list(answer.columns)[:1] == ["num_affected_rows"]) == (counts is not None)

@@ -51,7 +51,7 @@ def test_nan_that_stays_nan_has_not_changed() -> None:
     schema = pa.schema([("k", pa.int64()), ("share", pa.float64())])
     nan = float("nan")
     text = printed(commit(3, 3, schema, was=[(1, nan)], now=[(2, nan)]), colour=False)
-    assert "1 → 2    nan" in text
+    assert "1 → 2    NaN" in text
 
 
 def test_a_long_commit_is_cut_and_counted() -> None:

@@ -229,6 +229,20 @@ def test_the_prompt_gathers_lines_until_a_semicolon(
     assert "QUERY_INVALID" in shown.err
 
 
+@pytest.mark.parametrize("asked", ["help", "HELP;", "?", "\\?", "\\h"])
+@pytest.mark.parametrize("left", ["quit", "exit;", "\\q", "QUIT ;"])
+def test_the_prompt_helps_and_can_be_left_in_words(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], asked: str, left: str
+) -> None:
+    lines = iter([asked, left])
+    monkeypatch.setattr("builtins.input", lambda shown: next(lines))
+    monkeypatch.setattr(prompt, "_remember_lines", lambda: None)
+    tables = FakeTables()
+    prompt.converse(Desk(tables, False), 50)
+    assert not tables.calls
+    assert "SHOW STREAM TABLES" in capsys.readouterr().out
+
+
 def test_the_prompt_survives_control_c_and_ends_with_control_d(monkeypatch: pytest.MonkeyPatch) -> None:
     turns: list[object] = ["SELECT", KeyboardInterrupt(), "SELECT 1;", EOFError()]
 

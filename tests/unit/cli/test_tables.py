@@ -7,10 +7,18 @@ import json
 from datetime import UTC, datetime
 from decimal import Decimal
 from enum import StrEnum
+from typing import Any
 
+import pytest
+from pyspark.sql import Row
+from rich.console import Console
+
+from penstock.cli.answers import answer_table
 from penstock.cli.document import dumps, plain
-from penstock.cli.tables import console, one_line, print_rows
+from penstock.cli.tables import console, one_line, print_rows, shown
 from penstock.names import Frontier, TableName
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
 def printed(columns: list[str], rows: list[tuple[object, ...]]) -> str:
@@ -42,6 +50,77 @@ def test_values_read_like_sql() -> None:
     assert "true" in text
     assert "0F" in text
     assert "{k: [1, NULL]}" in text
+
+
+def test_structs_maps_and_arrays_show_their_fields() -> None:
+    inner = Row(a=1, b="x")
+    assert shown(inner) == "{a: 1, b: x}"
+    assert shown([inner, None]) == "[{a: 1, b: x}, NULL]"
+    assert shown({"k": Row(z=Row(y=Decimal("0E-18")))}) == "{k: {z: {y: 0.000000000000000000}}}"
+    assert shown(Row("a", "a")(1, 2)) == "{a: 1, a: 2}"
+
+
+@pytest.mark.parametrize("width", [100, 140])
+def test_a_terminal_is_used_in_its_whole_width(monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setenv("TERM", "xterm")
+    stream = Terminal()
+    columns = [f"column_number_{number}" for number in range(7)]
+    print_rows(console(stream), columns, [tuple(range(7))])
+    assert ("row 1" in stream.getvalue()) == (width == 100)
+
+
+@pytest.mark.parametrize("width", [100, 140])
+@pytest.mark.parametrize(
+    ("kind", "columns", "row"),
+    [
+        (
+            "show",
+            "name status refresh_mode effective_mode target_lag current_lag last_refresh errors",
+            (
+                "shop.revenue_by_region_and_day",
+                "INITIALIZING",
+                "AUTO",
+                "INCREMENTAL",
+                "1 hour 30 minutes",
+                None,
+                NOON,
+                2,
+            ),
+        ),
+        (
+            "history",
+            "started_at action status reason rows_inserted rows_deleted delta_rows rows_read rows_at_rest rows_written "
+            "commit_version seconds",
+            (NOON, "INCREMENTAL", "COMPLETED", "a long reason " * 9, 10**6, 10**6, 0, 10**6, 0, 0, 12, 3.5),
+        ),
+        (
+            "refresh",
+            "name action reason rows_inserted rows_deleted version seconds",
+            ("shop.revenue_by_region_and_day", "REINITIALIZE", "a long reason " * 9, 10**6, 10**6, 12, None),
+        ),
+        (
+            "optimize",
+            "name done reason files_before files_after touched_before touched_after seconds",
+            ("shop.revenue_by_region_and_day", "sorted, compacted", "a long reason " * 9, 812, 4, 0.9, 0.1, 3.5),
+        ),
+    ],
+)
+def test_answers_of_our_statements_read_as_tables(width: int, kind: str, columns: str, row: tuple[Any, ...]) -> None:
+    drawn = answer_table(kind, columns.split(), [row, row])
+    assert drawn is not None
+    out = Console(file=io.StringIO(), width=width, markup=False)
+    out.print(drawn)
+    assert isinstance(out.file, io.StringIO)
+    lines = out.file.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    assert len(lines[0].split()) >= len(drawn.columns)
+    # Words stay whole beside each other, so a row takes few lines.
+    assert len(lines) <= 2 + 2 * 8
 
 
 def test_json_loses_nothing() -> None:
