@@ -11,15 +11,18 @@ from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from penstock.arguments import checked
 from penstock.catalog.model import UNSET, Alert, RefreshRecord, Status, StreamTableMeta, UnsetType
 from penstock.catalog.open_catalog import catalog_place, open_catalog
 from penstock.catalog.warehouse_folder import warehouse_folder
+from penstock.changes.change_event import ChangeEvent
 from penstock.changes.moments import read_timestamp
 from penstock.engine import registry
 from penstock.engine.changelog import Changelog
-from penstock.engine.python_query import named_query
+from penstock.engine.handed_in import DataFrame, SparkSession
+from penstock.engine.python_query import frame_from, named_query
 from penstock.engine.result_settings import result_settings
 from penstock.engine.rows_as_view import rows_as_views
 from penstock.engine.session import check_session, start_session
@@ -104,11 +107,6 @@ from penstock.subscribe.subscribe import subscribe
 from penstock.subscribe.subscribers import SubscriberRow, subscriber_rows
 from penstock.subscribe.subscription import Delivery, Subscription
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
-    from penstock.changes.change_event import ChangeEvent
-
 
 @dataclass(frozen=True, slots=True)
 class StatementResult:
@@ -141,6 +139,7 @@ class StreamTableInfo:
         }
 
 
+@checked
 def open(
     path: str | Path,
     *,
@@ -163,14 +162,17 @@ def open(
     return opened
 
 
+@checked
 def look(path: str | Path, *, settings: Settings | Mapping[str, Any] | None = None) -> StreamTables:
     """Open a warehouse to look at it: Spark is started only when something has to be computed."""
     return StreamTables(path, settings=settings)
 
 
+@checked
 class StreamTables:
     """One warehouse: its tables, its stream tables, and the work of keeping them fresh."""
 
+    @checked
     def __init__(
         self,
         path: str | Path,
@@ -269,7 +271,7 @@ class StreamTables:
 
     # -- SQL
 
-    def sql(self, text: str, progress: Report | None = None) -> Any:
+    def sql(self, text: str, *, progress: Report | None = None) -> Any:
         """Run statements: ours here, everything else by Spark. Returns the last one's result.
 
         Ours give a `StatementResult`, SUBSCRIBE a `Subscription`, Spark's a DataFrame; that of an INSERT or CREATE
@@ -308,9 +310,9 @@ class StreamTables:
                 dropped = self.drop_stream_table(statement.name, statement.if_exists, statement.cascade)
                 return _said("drop", f"dropped {', '.join(dropped)}" if dropped else "nothing to drop")
             case RefreshStreamTable():
-                return _refreshed([self.refresh(statement.name, progress)])
+                return _refreshed([self.refresh(statement.name, progress=progress)])
             case RefreshStreamTables():
-                return _refreshed(_all_of(self.refresh_all(progress)))
+                return _refreshed(_all_of(self.refresh_all(progress=progress)))
             case ShowStreamTables():
                 return _shown([row for row in self.status() if _matches(row.name, statement.like)])
             case ShowCreateStreamTable():
@@ -445,11 +447,11 @@ class StreamTables:
         refreshed = None
         if initialize:
             try:
-                refreshed = self.refresh(name, progress)
+                refreshed = self.refresh(name, progress=progress)
             except TableBusy:
                 # A scheduler has seen it and is filling it.
                 refreshed = None
-            except Exception:
+            except BaseException:
                 drop(warehouse, meta, cascade=False)
                 raise
         return _info(warehouse.catalog.get_by_name(table), created=True, refresh=refreshed)
@@ -467,7 +469,7 @@ class StreamTables:
         return _info(warehouse.catalog.get_by_name(held.name), created=change is not None, refresh=refreshed)
 
     def _text_of(self, query: DataFrame | Callable[[SparkSession], DataFrame]) -> str:
-        frame = query(self.spark) if callable(query) else query
+        frame = frame_from(query, self.spark) if callable(query) else query
         settings, database = result_settings(self.spark), registry.current_schema(self.spark)
         try:
             return self._warehouse.fresh_workspace(settings, database).text_of(frame)
@@ -509,7 +511,7 @@ class StreamTables:
 
     # -- refreshing
 
-    def refresh(self, name: str, progress: Report | None = None) -> RefreshResult:
+    def refresh(self, name: str, *, progress: Report | None = None) -> RefreshResult:
         """Bring a stream table up to now, its upstreams first. A suspended one is refreshed and stays suspended."""
         meta = self._find(name)
         done = self._refresh([meta], progress, isolate=False)
@@ -517,7 +519,7 @@ class StreamTables:
 
     refresh_stream_table = refresh
 
-    def refresh_all(self, progress: Report | None = None) -> list[RefreshResult]:
+    def refresh_all(self, *, progress: Report | None = None) -> list[RefreshResult]:
         """Bring all stream tables up to now, at one version of every source; those that are suspended are left alone.
 
         The error of one table is its result and does not stop others.
@@ -597,7 +599,7 @@ class StreamTables:
         return advise(self._warehouse)
 
     def optimize(
-        self, name: str | None = None, dry_run: bool = False, progress: Report | None = None
+        self, name: str | None = None, dry_run: bool = False, *, progress: Report | None = None
     ) -> list[OptimizeResult]:
         """Lay files out as `advise` says; no row changes, and what is laid out well is left alone.
 

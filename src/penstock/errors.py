@@ -3,7 +3,7 @@
     PenstockError
     ├── UsageError                what was asked for cannot be done as asked            NEVER
     │   ├── InvalidName, InvalidTargetLag, InvalidMode, InvalidSetting, InvalidStatement, InvalidRun, InvalidFilter
-    │   ├── InvalidValue, PackageMissing, StreamTableGone, NoKey, NotRetained, NotReached
+    │   ├── InvalidArgument, InvalidValue, PackageMissing, StreamTableGone, NoKey, NotRetained, NotReached
     │   ├── SubscriptionExists, SubscriptionNotFound, SubscriptionEnded
     │   ├── TableExists, SchemaNotFound, StreamTableNotFound, HasConsumers, CycleInGraph, NoCommonInstant
     │   ├── NotAuthenticated, NotGranted, TooManyClients, TooSlow, RequestTooLarge, RequestRefused, ServerStopping
@@ -137,6 +137,14 @@ class InvalidSetting(UsageError):
     condition = "INVALID_SETTING"
     message = "setting {name} = {value!r} is refused: {why}"
     hint = "Allowed: {allowed}."
+
+
+class InvalidArgument(UsageError):
+    """A call of a function with an argument of the wrong type, one too many, or one too few."""
+
+    condition = "INVALID_ARGUMENT"
+    message = "{call}() {why}"
+    hint = "{fix}"
 
 
 class InvalidValue(UsageError):

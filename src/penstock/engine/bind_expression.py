@@ -72,6 +72,8 @@ class ExpressionPrinter:
             return self._window(node, replaced)
         if kind == "PythonUDF" or (kind == "ScalaUDF" and node.udfName().isDefined()):
             name = str(node.name() if kind == "PythonUDF" else node.udfName().get())
+            if not self._catalyst.spark.catalog.functionExists(quote(name)):
+                raise RefusedExpression("UDF", f"{name}, a function that is not registered")
             return self._call(quote(name), self._catalyst.items(node.children()), replaced)
         if kind in _ORDERED_SET:
             return self._percentile(node, kind, replaced)

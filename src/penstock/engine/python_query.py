@@ -12,9 +12,11 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from penstock.errors import QueryInvalid
+from penstock.errors import PenstockError, QueryInvalid
 
 _FORM = re.compile(r"\s*SELECT\s+\*\s+FROM\s+python\s*\(\s*'([\w.]+):([\w.]+)'\s*\)\s*;?\s*", re.IGNORECASE)
 
@@ -24,10 +26,23 @@ def frame_of(spark: SparkSession, query: str) -> DataFrame:
     named = _FORM.fullmatch(query)
     if named is None:
         return spark.sql(query)
-    found = _imported(named[1], named[2])(spark)
+    return frame_from(_imported(named[1], named[2]), spark)
+
+
+def frame_from(function: Callable[[SparkSession], Any], spark: SparkSession) -> DataFrame:
+    """What a function of the user's makes of a session; what it raises is an error of the query, and no bug of ours."""
+    name = getattr(function, "__qualname__", None) or type(function).__name__
+    try:
+        found = function(spark)
+    except (PenstockError, PySparkException, Py4JError):
+        raise
+    except Exception as error:
+        raise QueryInvalid(
+            why=f"the function {name} raised {type(error).__name__}: {error}", fix="Mend the function."
+        ) from error
     if not isinstance(found, DataFrame):
         raise QueryInvalid(
-            why=f"{named[1]}:{named[2]} returned {type(found).__name__}, not a DataFrame",
+            why=f"the function {name} returned {type(found).__name__}, not a DataFrame",
             fix="Return a DataFrame of the session that is passed in.",
         )
     return found

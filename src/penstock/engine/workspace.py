@@ -94,9 +94,12 @@ class Workspace:
         """SQL that means what a DataFrame means; QueryInvalid if it has no SQL form."""
         bound = self._analyzer.bind_frame(frame)
         if isinstance(bound.tree, Refused):
+            fix = "Write the query as SQL, or pass a function that can be imported and makes the DataFrame."
+            if bound.tree.reason == "UDF":
+                register = 'twice = ps.spark.udf.register("twice", lambda number: number * 2, "long")'
+                fix = f"Register a function of your own and use what that returns: {register}. Or: {fix}"
             raise QueryInvalid(
-                why=f"the DataFrame cannot be written as SQL: {bound.tree.reason}, {bound.tree.construct}",
-                fix="Write the query as SQL, or pass a function that can be imported and makes the DataFrame.",
+                why=f"the DataFrame cannot be written as SQL: {bound.tree.reason}, {bound.tree.construct}", fix=fix
             )
         return query_text(bound)
 

@@ -4,7 +4,7 @@
 
 The caller is one of the workers, and others are called in only while more than one node is ready: a chain, or a single
 node, never leaves the caller's thread. After an error nothing new is started; what runs is waited for, and of all
-errors the one that comes first in the order is raised.
+errors the one that comes first in the order is raised; KeyboardInterrupt comes before all errors.
 """
 
 from __future__ import annotations
@@ -115,6 +115,6 @@ class _Board:
 
     def _stop(self, place: int, error: BaseException) -> None:
         with self._changed:
-            self.errors[place] = error
+            self.errors[place if isinstance(error, Exception) else -1] = error
             self._left, self._ready = 0, []
             self._changed.notify_all()

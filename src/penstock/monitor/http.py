@@ -16,6 +16,8 @@ from types import TracebackType
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from penstock.arguments import checked
+
 _POLL: Final = 0.05
 """Seconds within which a server that is closed stops."""
 
@@ -39,6 +41,7 @@ class Page:
 Pages = Mapping[str, Callable[[], Page]]
 
 
+@checked
 class Server:
     """A server at work; `close` ends it."""
 

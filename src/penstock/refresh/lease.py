@@ -44,7 +44,8 @@ class HeldLease:
 
     def end(self) -> None:
         self._ended.set()
-        self._thread.join()
+        if self._thread.is_alive():
+            self._thread.join()
         try:
             self._catalog.release_lease(self.lease)
         except PenstockError as error:
@@ -82,8 +83,8 @@ def hold(
                 raise
             sleep(0.1)
     held = HeldLease(catalog, lease, duration, now)
-    held.start()
     try:
+        held.start()
         yield held
     finally:
         held.end()

@@ -25,6 +25,7 @@ from penstock.names import TableName
 from penstock.operators.source import Source
 from penstock.refresh.advise import LayoutAdvice, advise_one, advise_sources, advise_tables, read_plans
 from penstock.refresh.lease import PATIENCE, hold
+from penstock.refresh.listener import listener
 from penstock.refresh.result import Progress, Report
 from penstock.refresh.warehouse import Warehouse
 
@@ -73,6 +74,7 @@ def optimize(
 
     Sources that are not named, and everything in a dry run, are only told of.
     """
+    report = listener(report)
     held = None if name is None else warehouse.catalog.find(name)
     if held is not None:
         advice = advise_one(warehouse, held)

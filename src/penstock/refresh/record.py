@@ -1,10 +1,11 @@
 """What is written down of a refresh: catalog, history, log lines and alerts, and the result for whoever asked.
 
-    started    RUNNING in history, before any work
-    quiet      NO_DATA for many tables in one catalog transaction
-    completed  the frontier under the lease's token, then history
-    failed     the error with the table, counted; the table is stopped where trying again cannot help
-    skipped    a refresh that did not take place
+    started      RUNNING in history, before any work
+    quiet        NO_DATA for many tables in one catalog transaction
+    completed    the frontier under the lease's token, then history
+    failed       the error with the table, counted; the table is stopped where trying again cannot help
+    interrupted  that somebody stopped it; nothing is held against the table
+    skipped      a refresh that did not take place
 
 Nothing here decides or computes. All of it can be lost: the newest commit of a stream table tells where it stands.
 """
@@ -15,6 +16,7 @@ import logging
 import time
 import uuid
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -216,6 +218,29 @@ class Recorder:
             )
         )
         self._observe(failed)
+
+    def interrupted(self, attempt: Attempt, pins: Pins, stop: BaseException) -> None:
+        """A refresh was stopped from outside; what it had committed, the next one finds."""
+        now, meta = self._now(), attempt.meta
+        told = {"stream_table": str(meta.name), "refresh_id": attempt.refresh_id, "event": "interrupted"}
+        _log.info("%s interrupted: %s", meta.name, type(stop).__name__, extra=told)
+        interrupted = RefreshRecord(
+            refresh_id=attempt.refresh_id,
+            stream_table_id=meta.id,
+            name=str(meta.name),
+            action=Action.SKIP,
+            status=RefreshStatus.SKIPPED,
+            started_at=now - timedelta(seconds=attempt.seconds),
+            ended_at=now,
+            data_timestamp=pins.data_timestamp,
+            timings=dict(attempt.timings),
+            reason=f"INTERRUPTED: {type(stop).__name__}",
+            owner=current_owner(),
+        )
+        # If the catalog does not answer, whoever opens the warehouse next closes the row.
+        with suppress(PenstockError):
+            self._catalog.finish_refresh(interrupted)
+            self._observe(interrupted)
 
     def skipped(self, meta: StreamTableMeta, skip: Skip, stamp: datetime) -> RefreshResult:
         """A refresh that did not take place, in history and as a result."""

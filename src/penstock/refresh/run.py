@@ -159,8 +159,13 @@ class Refresher:
             except PenstockError as error:
                 self._recorder.failed(attempt, pins, held, error, self.settings.max_consecutive_errors)
                 raise
-            except Exception as error:
-                # Trouble of the system, or a bug; without this its history would say RUNNING until the process ends.
+            except (KeyboardInterrupt, SystemExit) as stop:
+                # Says nothing about this table.
+                self._recorder.interrupted(attempt, pins, stop)
+                raise
+            except BaseException as error:
+                # Trouble of the system, or a bug, of which a panic in Rust is no Exception; without this its history
+                # would say RUNNING until the process ends.
                 meant = understood(error, str(meta.name))
                 self._recorder.failed(attempt, pins, held, meant, self.settings.max_consecutive_errors)
                 raise meant from error

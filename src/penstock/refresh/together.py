@@ -8,7 +8,6 @@ What to do with each is the tour's word; here it is carried out, on Spark and in
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -25,8 +24,9 @@ from penstock.refresh.alter import show_definition
 from penstock.refresh.attempt import Quiet
 from penstock.refresh.define import Redefinition
 from penstock.refresh.lease import PATIENCE
+from penstock.refresh.listener import listener
 from penstock.refresh.record import expected_action
-from penstock.refresh.result import Progress, RefreshResult, Report
+from penstock.refresh.result import RefreshResult, Report
 from penstock.refresh.tour import Arrival, Rest, Scene, Skip, Tour
 from penstock.refresh.warehouse import Warehouse
 
@@ -47,7 +47,7 @@ def refresh_together(
     the place of the old ones.
     """
     tour = begin(warehouse, frozenset(meta.table_id for meta in targets), stamp, redefinition=redefinition)
-    told = None if report is None else _one_at_a_time(report)
+    told = listener(report)
     failed: dict[str, RefreshResult] = {}
 
     def bring(key: str) -> None:
@@ -199,14 +199,3 @@ def _failed(warehouse: Warehouse, tour: Tour, key: str, error: PenstockError) ->
     if isinstance(error, TableBusy):
         return warehouse.recorder.skipped(meta, Skip(error.condition, error.text), tour.stamp)
     return RefreshResult.unmoved(meta, expected_action(meta), error.condition, error.text, error)
-
-
-def _one_at_a_time(report: Report) -> Report:
-    """Whoever listens need not know that several threads tell."""
-    lock = threading.Lock()
-
-    def told(progress: Progress) -> None:
-        with lock:
-            report(progress)
-
-    return told

@@ -6,11 +6,13 @@ import logging
 import threading
 from types import TracebackType
 
+from penstock.arguments import checked
 from penstock.schedule.scheduler import Scheduler
 
 _log = logging.getLogger("penstock.scheduler")
 
 
+@checked
 class Running:
     """Keeps a warehouse fresh until `stop`; also a context manager.
 

@@ -19,6 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from penstock.arguments import checked
 from penstock.catalog.model import JournalEntry
 from penstock.catalog.writer import CatalogWriter
 from penstock.changes.batch import Batch
@@ -67,6 +68,7 @@ def _anybody(_: str) -> bool:
     return True
 
 
+@checked
 class AllChanges:
     """Safe to use from any number of threads; `close` ends its thread."""
 

@@ -1,21 +1,25 @@
 """A subscription that calls: a thread takes event after event and hands each to a function.
 
 An exception of the function goes to `on_error`, and the next event follows; without `on_error`, or if that raises too,
-the subscription ends. Events are handed over one after the other, in order.
+the subscription ends. Events are handed over one after the other, in order. A function that raises KeyboardInterrupt
+interrupts the main thread, as Ctrl-C does.
 """
 
 from __future__ import annotations
 
+import _thread
 import logging
 import threading
 from collections.abc import Callable
 
+from penstock.arguments import checked
 from penstock.changes.change_event import ChangeEvent
 from penstock.subscribe.subscription import Subscription
 
 _log = logging.getLogger("penstock.subscribe")
 
 
+@checked
 class CallbackSubscription:
     """A running callback; `cancel` ends it, `wait` waits for its end."""
 
@@ -54,10 +58,18 @@ class CallbackSubscription:
                     break
         except Exception as error:
             self._tell(error)
+        except KeyboardInterrupt:
+            _thread.interrupt_main()
         finally:
             self.subscription.cancel()
+            self._complete()
+
+    def _complete(self) -> None:
+        try:
             if self._on_complete is not None:
                 self._on_complete()
+        except Exception:
+            _log.exception("the last callback of %s failed", self.subscription.id)
 
     def _call(self, event: ChangeEvent) -> bool:
         try:

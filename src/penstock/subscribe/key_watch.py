@@ -16,6 +16,7 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from types import TracebackType
 
+from penstock.arguments import checked
 from penstock.catalog.model import StreamTableMeta
 from penstock.changes.commit_changes import CommitChanges
 from penstock.changes.key_events import key_events
@@ -30,6 +31,7 @@ from penstock.subscribe.subscribe import subscribe
 from penstock.subscribe.subscription import Subscription
 
 
+@checked
 class KeyWatch:
     """For one consumer. Iterating ends when nothing has come for the idle time."""
 

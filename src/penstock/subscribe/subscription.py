@@ -24,6 +24,7 @@ from typing import Literal
 
 import pyarrow as pa
 
+from penstock.arguments import checked
 from penstock.changes.change_event import ChangeEvent
 from penstock.changes.commit_changes import CommitChanges
 from penstock.changes.event_json import milliseconds
@@ -71,6 +72,7 @@ class SubscriptionMetrics:
     age_seconds: float
 
 
+@checked
 class Subscription:
     """Iterate it, or ask it with `next`; `async for` works too. Use it as a context manager, or cancel it."""
 

@@ -5,7 +5,11 @@ from __future__ import annotations
 import threading
 from datetime import UTC, datetime, timedelta
 
+from penstock.arguments import checked
+from penstock.errors import InvalidValue
 
+
+@checked
 class FakeClock:
     """A `Clock` for tests: sleeping moves it forward at once.
 
@@ -14,9 +18,8 @@ class FakeClock:
     datetime.timedelta(seconds=90)
     """
 
+    @checked
     def __init__(self, now: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:
-        if now.tzinfo is None:
-            raise ValueError("a clock shows an aware moment")
         self._now = now.astimezone(UTC)
         self._lock = threading.Lock()
 
@@ -30,7 +33,7 @@ class FakeClock:
     def advance(self, by: timedelta) -> datetime:
         """Move forward and return the new moment; a clock that is to run backwards is set instead."""
         if by < timedelta(0):
-            raise ValueError("time does not run backwards; use set")
+            raise InvalidValue(what="by", value=str(by), allowed="a duration from zero on; `set` jumps back")
         with self._lock:
             self._now += by
             return self._now

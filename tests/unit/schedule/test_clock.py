@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
+from penstock.errors import InvalidArgument, InvalidValue
 from penstock.schedule.clock import Clock, SystemClock
 from penstock.testing import FakeClock
 
@@ -28,9 +29,9 @@ def test_the_fake_clock_stands_still_until_told() -> None:
 def test_the_fake_clock_runs_back_only_by_being_set() -> None:
     clock = FakeClock()
     start = clock.now()
-    with pytest.raises(ValueError, match="backwards"):
+    with pytest.raises(InvalidValue, match="jumps back"):
         clock.advance(timedelta(seconds=-1))
     clock.set(start - timedelta(seconds=1))
     assert clock.now() == start - timedelta(seconds=1)
-    with pytest.raises(ValueError, match="aware"):
+    with pytest.raises(InvalidArgument, match="without a time zone"):
         FakeClock(datetime(2026, 1, 1))

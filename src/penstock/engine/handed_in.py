@@ -1,0 +1,5 @@
+"""The classes of PySpark whose objects callers hand in, by name: whoever checks arguments needs them at run time."""
+
+from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["DataFrame", "SparkSession"]
