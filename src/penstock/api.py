@@ -362,7 +362,7 @@ class StreamTables:
     def _refresh_plainly(self, name: str, statement: PassThrough, progress: Report | None) -> StatementResult:
         """Spark's REFRESH: of a stream table it means ours, which Spark would answer without doing anything."""
         if self._warehouse.catalog.find(self._name(name)) is not None:
-            return _refreshed([self.refresh(name, progress)])
+            return _refreshed([self.refresh(name, progress=progress)])
         if not self.spark.catalog.tableExists(name):
             self._find(name)
         self._pass_through(statement)

@@ -134,8 +134,8 @@ def test_refused_calls_change_nothing(tmp_path: Path) -> None:
     assert told == [
         "refresh() was given ['a', 'b'], a list for name | Give one at a time: text, such as \"revenue\".",
         "refresh() takes only name by position, and was given 'loud', a str too | Give the others by name: progress=….",
-        f"create_stream_table() was given a pandas DataFrame for query | Give text, a Spark DataFrame or a function, such "
-        f"as {query}. Of pandas' rows make a table first: ps.spark.createDataFrame(…).write.saveAsTable(…).",
+        "create_stream_table() was given a pandas DataFrame for query | Give text, a Spark DataFrame or a function, "
+        f"such as {query}. Of pandas' rows make a table first: ps.spark.createDataFrame(…).write.saveAsTable(…).",
         "create_stream_table() was given 'id', a str for key | Give a list of text or None, such as [\"region\"].",
         "history() was given 0 for max_rows | Give a whole number from 1 on, such as 20.",
         "serve() was given 70000 for port | Give a whole number from 0 to 65535, such as 0, which takes a free one.",
