@@ -72,7 +72,7 @@ from penstock.monitor.status import StatusRow, status
 from penstock.monitor.views import views_in
 from penstock.names import Frontier, TableName
 from penstock.refresh.advise import LayoutAdvice, advise
-from penstock.refresh.alter import alter, postpone, redefinition, restore_definition, status_of
+from penstock.refresh.alter import alter, postpone, redefinition, status_of
 from penstock.refresh.audit import AuditReport, audit
 from penstock.refresh.create import Proposal, make, mode_of, propose
 from penstock.refresh.define import Redefinition, mark_moved
@@ -83,6 +83,7 @@ from penstock.refresh.fresh import fresh_rows
 from penstock.refresh.optimize import OptimizeResult, optimize
 from penstock.refresh.read_together import rows_together
 from penstock.refresh.repair import RepairReport, repair
+from penstock.refresh.restore_names import restore_missing_names, restore_names
 from penstock.refresh.result import RefreshResult, Report
 from penstock.refresh.retention import guard_vacuum
 from penstock.refresh.show_create import create_text
@@ -226,15 +227,8 @@ class StreamTables:
         keep = timedelta(days=self.settings.history_keep_days)
         catalog.prune_history(keep, now=self._warehouse.now())
         catalog.prune_alerts(keep, now=self._warehouse.now())
-        if not registry.is_forgetful(spark):
-            return
-        known = catalog.known_tables()
-        tables = [each for each in known if each.kind != "VIEW"]
-        registry.restore(spark, tables)
-        for meta in catalog.get_all():
-            if registry.kind_of(spark, meta.name) is None:
-                restore_definition(self._warehouse, meta)
-        registry.restore(spark, known)
+        if registry.is_forgetful(spark):
+            restore_names(self._warehouse)
 
     def close(self) -> None:
         """Let go of the catalog, and of Spark if this object started it; alerts on their way are delivered first."""
@@ -338,6 +332,7 @@ class StreamTables:
     def _pass_through(self, statement: PassThrough) -> DataFrame:
         if statement.verb == "VACUUM":
             guard_vacuum(self._warehouse, statement, registry.current_schema(self.spark))
+        restore_missing_names(self._warehouse)
         catalog, now = self._warehouse.catalog, self._warehouse.now()
         with rows_as_views(self.spark, views_in(statement.sql, catalog, now, self._minimum_lag)):
             written = self._counting(statement)
@@ -378,7 +373,7 @@ class StreamTables:
             if before.get(name) != table:
                 catalog.remember_table(table)
         for name, table in before.items():
-            if name not in present:
+            if name not in present and name not in self._warehouse.unnamed:
                 if table.table:
                     catalog.forget_table(TableName(table.schema, table.table))
                 else:

@@ -16,6 +16,7 @@ from pyspark.sql import functions as F
 
 from penstock.engine.catalyst import Catalyst, node_kind
 from penstock.engine.delta_log import DeltaLog
+from penstock.engine.listed_files import list_anew
 from penstock.engine.pinned_clock import pin_clock
 from penstock.engine.python_query import frame_of
 from penstock.engine.scan import scan
@@ -36,7 +37,10 @@ def query_with(spark: SparkSession, query: str, read: Read, moment: datetime | N
         if node_kind(node) != "LogicalRelation":
             return None
         path = catalyst.delta_path(node)
-        if not path or node.relation().location().isTimeTravelQuery():
+        if not path:
+            list_anew(catalyst, node.relation())
+            return None
+        if node.relation().location().isTimeTravelQuery():
             return None
         attributes = catalyst.items(node.output())
         frame = read(path, [str(each.name()) for each in attributes])

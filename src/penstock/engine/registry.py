@@ -18,6 +18,7 @@ from penstock.catalog.model import KnownKind, KnownTable
 from penstock.compile.stored import SHOWN
 from penstock.engine.definition import Definition
 from penstock.engine.jvm import java
+from penstock.engine.register_unread import register_delta_table, register_schema
 from penstock.engine.result_settings import is_result_setting
 from penstock.errors import PenstockError
 from penstock.names import WEIGHT, TableName, quote
@@ -127,10 +128,10 @@ def stored_rows_at(spark: SparkSession, definition: Definition, path: str, versi
 
 
 def restore_view(spark: SparkSession, definition: Definition, path: str) -> bool:
-    """Create the stream table's view if its storage has the columns; False if it does not."""
+    """Create the stream table's view if its storage can be read and has the columns; False if not."""
     try:
         register_view(spark, definition, path)
-    except PySparkException:
+    except (PySparkException, Py4JError):
         return False
     return True
 
@@ -167,7 +168,10 @@ def registered(spark: SparkSession) -> list[KnownTable]:
 
 
 def restore(spark: SparkSession, known: Iterable[KnownTable]) -> list[str]:
-    """Register remembered schemas, tables and views; returns the names of those that could not be."""
+    """Register remembered schemas, tables and views; returns the names of those that could not be.
+
+    No file is written: what is away for the moment must find its place as it left it.
+    """
     waiting = sorted(known, key=lambda each: [KnownKind.SCHEMA, KnownKind.TABLE, KnownKind.VIEW].index(each.kind))
     external = _external(spark)
     while waiting:
@@ -177,9 +181,7 @@ def restore(spark: SparkSession, known: Iterable[KnownTable]) -> list[str]:
                 continue
             try:
                 _register(spark, each)
-                if each.kind is KnownKind.TABLE and each.text == MANAGED:
-                    _manage(spark, each)
-            except PySparkException:
+            except (PySparkException, Py4JError):
                 failed.append(each)
         if len(failed) == len(waiting):
             return [each.name for each in failed]
@@ -188,11 +190,22 @@ def restore(spark: SparkSession, known: Iterable[KnownTable]) -> list[str]:
 
 
 def _register(spark: SparkSession, known: KnownTable) -> None:
-    if known.kind is not KnownKind.VIEW:
-        spark.sql(_statement(known))
-        return
+    match known.kind:
+        case KnownKind.SCHEMA:
+            register_schema(spark, known.schema)
+        case KnownKind.VIEW:
+            _register_view(spark, known.text or "")
+        case KnownKind.TABLE if known.provider == "delta":
+            register_delta_table(spark, known.schema, known.table, known.path or "", known.text == MANAGED)
+        case KnownKind.TABLE:
+            spark.sql(_statement(known))
+            if known.text == MANAGED:
+                _manage(spark, known)
+
+
+def _register_view(spark: SparkSession, text: str) -> None:
     # In a session of its own: a view takes the settings of its session along.
-    session, text = spark.newSession(), known.text or ""
+    session = spark.newSession()
     while text.startswith(_SET):
         setting, _, text = text.partition(";\n")
         name, _, value = setting.removeprefix(_SET).partition("=")
@@ -202,7 +215,7 @@ def _register(spark: SparkSession, known: KnownTable) -> None:
 
 
 def _manage(spark: SparkSession, known: KnownTable) -> None:
-    """Say that a table's files go with it; Delta itself refuses to create such a table where files are."""
+    """Say that a table's files go with it, which no statement can say of files that are there already."""
     external = _external(spark)
     table = external.getTable(known.schema, known.table)
     jvm = java(spark)
@@ -212,8 +225,7 @@ def _manage(spark: SparkSession, known: KnownTable) -> None:
 
 
 def _statement(known: KnownTable) -> str:
-    if known.kind is KnownKind.SCHEMA:
-        return f"CREATE SCHEMA IF NOT EXISTS {quote(known.schema)}"
+    """What registers a table of files by what Spark finds in them; it is not one if there are none."""
     name = f"{quote(known.schema)}.{quote(known.table)}"
     location = (known.path or "").replace("\\", "\\\\").replace("'", "\\'")
     return f"CREATE TABLE IF NOT EXISTS {name} USING {known.provider} LOCATION '{location}'"

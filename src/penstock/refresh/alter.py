@@ -138,15 +138,15 @@ def show_definition(warehouse: Warehouse, meta: StreamTableMeta) -> None:
     register_view(warehouse.spark, warehouse.definition(meta), meta.path)
 
 
-def restore_definition(warehouse: Warehouse, meta: StreamTableMeta) -> None:
-    """The view in a new process. A storage that is gone or half rebuilt must not keep the others from being opened:
-    the next refresh of that one table says what is wrong, or finishes the rebuild and brings the view back.
+def restore_definition(warehouse: Warehouse, meta: StreamTableMeta) -> bool:
+    """The view in a new process; False if there is none for now. A storage that is away or half rebuilt must not keep
+    the others from being opened: the next refresh of that one table says what is wrong, or finishes the rebuild.
     """
     try:
         definition = warehouse.definition(meta)
     except (PenstockError, KeyError, ValueError):
-        return
-    restore_view(warehouse.spark, definition, meta.path)
+        return False
+    return restore_view(warehouse.spark, definition, meta.path)
 
 
 def _check_incremental(warehouse: Warehouse, definition: Definition) -> None:

@@ -31,7 +31,15 @@ from penstock.engine.interval import ChangeSet, classify
 from penstock.engine.spark_errors import understood
 from penstock.engine.storage import Pin, Standing, Storage, standing
 from penstock.engine.workspace import Logs, Workspace
-from penstock.errors import CommitConflict, FrontierLost, PenstockError, QueryInvalid, SourceChanged, StateDamaged
+from penstock.errors import (
+    CommitConflict,
+    FrontierLost,
+    PenstockError,
+    QueryInvalid,
+    SourceChanged,
+    SourceMissing,
+    StateDamaged,
+)
 from penstock.names import Frontier, Interval, SourceVersion
 from penstock.refresh.attempt import Attempt, Quiet
 from penstock.refresh.compute import Computed, Work, compute
@@ -192,12 +200,7 @@ class Refresher:
         until.enter_context(workspace.alone())
         with attempt.timed("compile"):
             if rebuild is None or situation.before is None:
-                plan = workspace.plan(
-                    definition.query,
-                    definition.key,
-                    tuple(name for name, _, _ in definition.columns),
-                    situation.schemas,
-                )
+                plan = _planned(workspace, definition, situation)
             else:
                 plan = _planned_anew(workspace, definition, rebuild[1])
                 check_graph(self._catalog, meta.name, meta, plan.bound)
@@ -396,6 +399,16 @@ class Refresher:
             return next((each.columns_used for each in dependencies if each.source_id == source), ())
 
         return survey(meta, definition, found, pins, self._logs, self._view_hash, columns_used, self._function_hash)
+
+
+def _planned(workspace: Workspace, definition: Definition, situation: Situation) -> Plan:
+    columns = tuple(name for name, _, _ in definition.columns)
+    try:
+        return workspace.plan(definition.query, definition.key, columns, situation.schemas)
+    except QueryInvalid as invalid:
+        # It could be analysed when it was defined: a table that Spark cannot find now is one that is away.
+        meant = None if invalid.__cause__ is None else understood(invalid.__cause__, definition.name)
+        raise (meant if isinstance(meant, SourceMissing) else invalid) from invalid.__cause__
 
 
 def _planned_anew(workspace: Workspace, definition: Definition, because: str) -> Plan:

@@ -14,6 +14,7 @@ from penstock.catalog.model import StreamTableMeta
 from penstock.engine.definition import Definition
 from penstock.engine.delta_log import DeltaLog
 from penstock.engine.interval import ChangeSet, classify
+from penstock.engine.readable import require_readable
 from penstock.engine.storage import Standing
 from penstock.engine.workspace import Logs
 from penstock.errors import FrontierLost, QueryInvalid
@@ -148,6 +149,7 @@ def _change(
     start = before.version(source) if before is not None and source in before.sources else after
     if start > after and log.latest_version() >= start:
         after = start
+    require_readable(log)
     try:
         return classify(log, start, after, source), None
     except FrontierLost as lost:

@@ -47,6 +47,8 @@ class Warehouse:
     started: Callable[[], None] = lambda: None
     """Called when there is a session."""
     logs: Logs = field(default_factory=Logs)
+    unnamed: frozenset[str] = frozenset()
+    """Names that Spark's catalog lacks, because what they stand for is away."""
     _session: SparkSession | None = None
     _starting: threading.RLock = field(default_factory=threading.RLock)
     _workspaces: dict[str, tuple[tuple[str | None, ...], Workspace]] = field(default_factory=dict)

@@ -1,0 +1,31 @@
+"""The names of a warehouse in a Spark catalog that lives in memory: schemas, tables, stream tables' views, other views.
+
+What cannot be registered because something that it reads is away is tried again before the next refresh or statement,
+and is never forgotten over that.
+"""
+
+from __future__ import annotations
+
+from penstock.catalog.model import KnownKind
+from penstock.engine.registry import kind_of, restore
+from penstock.refresh.alter import restore_definition
+from penstock.refresh.warehouse import Warehouse
+
+
+def restore_names(warehouse: Warehouse) -> None:
+    """Register what is not registered; notes in the warehouse what could not be."""
+    spark, catalog = warehouse.spark, warehouse.catalog
+    known = catalog.known_tables()
+    restore(spark, [each for each in known if each.kind is not KnownKind.VIEW])
+    unnamed = [
+        f"{meta.name.schema}.{meta.name.table}"
+        for meta in catalog.get_all()
+        if kind_of(spark, meta.name) is None and not restore_definition(warehouse, meta)
+    ]
+    warehouse.unnamed = frozenset([*unnamed, *restore(spark, known)])
+
+
+def restore_missing_names(warehouse: Warehouse) -> None:
+    """The same, if something could not be registered before; no session is started for it."""
+    if warehouse.unnamed and warehouse.has_started:
+        restore_names(warehouse)
