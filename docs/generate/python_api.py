@@ -166,6 +166,7 @@ def text() -> str:
         "see [errors](errors.md).",
         _callable("penstock.open", api.open, heading="##"),
         _callable("penstock.look", api.look, heading="##"),
+        _callable("penstock.repair", api.repair, heading="##"),
         "## StreamTables\n\n" + inspect.cleandoc(api.StreamTables.__doc__ or ""),
         "It is a context manager: `with penstock.open(…) as ps:` closes it at the end.\n\n"
         + table(

@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
 from pathlib import Path
@@ -14,9 +14,10 @@ from types import TracebackType
 from typing import Any
 
 from penstock.arguments import checked
+from penstock.catalog.fault import fault, set_aside
 from penstock.catalog.model import UNSET, Alert, RefreshRecord, Status, StreamTableMeta, UnsetType
 from penstock.catalog.open_catalog import catalog_place, open_catalog
-from penstock.catalog.warehouse_folder import warehouse_folder
+from penstock.catalog.warehouse_folder import holds_stream_tables, require_warehouse, warehouse_folder
 from penstock.changes.change_event import ChangeEvent
 from penstock.changes.moments import read_timestamp
 from penstock.engine import registry
@@ -82,7 +83,7 @@ from penstock.refresh.explain import Explanation, explain_query, explain_table
 from penstock.refresh.fresh import fresh_rows
 from penstock.refresh.optimize import OptimizeResult, optimize
 from penstock.refresh.read_together import rows_together
-from penstock.refresh.repair import RepairReport, repair
+from penstock.refresh.repair import RepairReport, rebuild
 from penstock.refresh.restore_names import restore_missing_names, restore_names
 from penstock.refresh.result import RefreshResult, Report
 from penstock.refresh.retention import guard_vacuum
@@ -170,6 +171,31 @@ def look(path: str | Path, *, settings: Settings | Mapping[str, Any] | None = No
 
 
 @checked
+def repair(
+    path: str | Path,
+    *,
+    spark: SparkSession | None = None,
+    catalog: str | None = None,
+    settings: Settings | Mapping[str, Any] | None = None,
+) -> RepairReport:
+    """Rebuild the catalog of a warehouse from its tables, also where `open` refuses because it is broken or lost.
+
+    A broken one is kept beside the new one. The report says what the tables do not tell, and what therefore is gone.
+    """
+    root = warehouse_folder(path)
+    require_warehouse(root)
+    place = catalog or catalog_place(root, Settings.load(root, **_given(settings)).catalog)
+    broken = fault(place)
+    kept = set_aside(place) if broken else None
+    # From here on there is one, if only an empty one.
+    open_catalog(place).close()
+    with open(root, spark=spark, catalog=catalog, settings=settings) as opened:
+        report = opened.repair()
+    lines = report.lines if kept is None else (f"{place} cannot be used ({broken}): kept as {kept}", *report.lines)
+    return replace(report, lines=lines, kept=kept)
+
+
+@checked
 class StreamTables:
     """One warehouse: its tables, its stream tables, and the work of keeping them fresh."""
 
@@ -192,7 +218,7 @@ class StreamTables:
         logging.getLogger("penstock").setLevel(held.log_level.upper())
         if held.log_format == "json":
             log_to("json")
-        opened = open_catalog(catalog or catalog_place(root, held.catalog))
+        opened = open_catalog(catalog or catalog_place(root, held.catalog), must_exist=holds_stream_tables(root))
         self._owns_spark = spark is None
         if spark is not None:
             check_session(spark)
@@ -798,8 +824,8 @@ class StreamTables:
         return self._monitor.serve(host, port)
 
     def repair(self) -> RepairReport:
-        """Rebuild the catalog from the tables themselves."""
-        return repair(self._warehouse)
+        """Put back into the catalog what the tables say and it does not."""
+        return rebuild(self._warehouse)
 
     # -- names
 

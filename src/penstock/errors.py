@@ -9,6 +9,7 @@
     │   ├── NotAuthenticated, NotGranted, TooManyClients, TooSlow, RequestTooLarge, RequestRefused, ServerStopping
     │   ├── InvalidTokens, OpenToOthers, PortTaken, NotConfirmed
     │   ├── RetentionCut          clean-up would take what a stream table still needs
+    │   ├── CatalogLost, ReadOnly
     │   └── SessionMisconfigured, JavaUnusable, JarsUnavailable, WarehouseUnusable, CatalogUnusable
     ├── QueryError                the defining query is at fault                        NEVER
     │   ├── QueryInvalid          Spark cannot analyse it
@@ -427,6 +428,22 @@ class CatalogUnusable(UsageError):
     condition = "CATALOG_UNUSABLE"
     message = "{place} cannot be used as a catalog: {why}"
     hint = "{fix}"
+
+
+class CatalogLost(UsageError):
+    """There are stream tables, and no catalog that knows them."""
+
+    condition = "CATALOG_LOST"
+    message = "there are stream tables, but no catalog of them at {place}"
+    hint = "Run `penstock repair`: it rebuilds the catalog from the stream tables themselves."
+
+
+class ReadOnly(UsageError):
+    """Something was to be changed where this user may only look."""
+
+    condition = "READ_ONLY"
+    message = "{place} cannot be written to by this user"
+    hint = "It can be looked at. To change anything, work as a user who may write there."
 
 
 class QueryError(PenstockError):

@@ -55,14 +55,14 @@ class Scheduled:
         self.witness = Witness(self.catalog, {name: STREAM_TABLES[name] for name in self.names}, self.bases)
         self.writers = Writers(self.bases, seed=7)
 
-    def _open(self, host: str | None, **settings: Any) -> Worker:
+    def _open(self, host: str | None, mend: bool = False, **settings: Any) -> Worker:
         return self._nursery.worker(
-            self.folder, host=host, catalog=self._given, **{**SETTINGS, "log_level": "error", **settings}
+            self.folder, host=host, catalog=self._given, mend=mend, **{**SETTINGS, "log_level": "error", **settings}
         )
 
-    def worker(self, host: str | None = None, **settings: Any) -> Worker:
+    def worker(self, host: str | None = None, mend: bool = False, **settings: Any) -> Worker:
         """A process that has it open."""
-        born = self._open(host, **settings)
+        born = self._open(host, mend=mend, **settings)
         born.ask("sql", text=f"USE {self.schema}")
         return born
 

@@ -35,9 +35,8 @@ def test_a_catalog_that_was_lost_is_rebuilt_and_work_goes_on(nursery: Nursery, t
         shop.catalog.close()
         if not running:
             _lose(shop)
-        mender = shop.worker()
-        lines = mender.ask("repair")
-        assert sum("restored" in line for line in lines) == len(shop.names), lines
+        mender = shop.worker(mend=True)
+        assert sum("restored" in line for line in mender.mended) == len(shop.names), mender.mended
         mender.end()
         shop.catalog = shop.witness.catalog = open_catalog(shop.place)
         shop.assert_well()

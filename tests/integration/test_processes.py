@@ -415,9 +415,8 @@ def test_a_lost_catalog_is_rebuilt_from_the_tables(nursery: Nursery, tmp_path: P
     for file in tmp_path.glob("catalog.sqlite*"):
         file.unlink()
 
-    worker = nursery.worker(tmp_path)
-    assert worker.ask("info") == []
-    lines = worker.ask("repair")
+    worker = nursery.worker(tmp_path, mend=True)
+    lines = worker.mended
     assert next(line for line in lines if "could not be restored" in line).startswith("stream table default.rep_viewed")
     # The text of a view is in the catalog alone: it has to come from its author again.
     worker.ask("sql", text="CREATE VIEW rep_view AS SELECT id FROM rep_orders WHERE v > 1")

@@ -60,6 +60,8 @@ class Worker:
         self._line = line.makefile("rw")
         self.pid = int(self._line.readline())
         self._handle = os.pidfd_open(self.pid)
+        self.mended: list[str] = []
+        """What was found when the catalog was rebuilt."""
 
     def send(self, do: str, **facts: Any) -> None:
         self._line.write(json.dumps({"do": do, **facts}) + "\n")
@@ -131,15 +133,25 @@ class Nursery:
         self._born: list[Worker] = []
 
     def worker(
-        self, path: Path | None = None, host: str | None = None, catalog: str | None = None, **settings: Any
+        self,
+        path: Path | None = None,
+        host: str | None = None,
+        catalog: str | None = None,
+        mend: bool = False,
+        **settings: Any,
     ) -> Worker:
-        """A new worker, with the warehouse (or another one) opened; `host` is the machine that it claims to be on."""
+        """A new worker, with the warehouse (or another one) opened; `host` is the machine that it claims to be on.
+
+        With `mend`, the catalog is rebuilt first.
+        """
         assert self._process.stdin is not None
         print(self._address[1:], file=self._process.stdin, flush=True)
         born = Worker(self._listener.accept()[0])
         self._born.append(born)
         if host is not None:
             born.ask("pretend", host=host)
+        if mend:
+            born.mended = born.ask("mend", path=None if path is None else str(path))
         born.ask("open", settings=settings, path=None if path is None else str(path), catalog=catalog)
         return born
 
@@ -255,6 +267,12 @@ class _Body:
 
         session = self._spark.newSession()
         self._ps = penstock.open(path or self._warehouse, spark=session, catalog=catalog, settings=settings)
+
+    def mend(self, path: str | None = None) -> list[str]:
+        """Rebuild the catalog before the warehouse is opened."""
+        import penstock
+
+        return list(penstock.repair(path or self._warehouse, spark=self._spark.newSession()).lines)
 
     def run(self) -> None:
         """Stand for leadership, and keep everything fresh."""

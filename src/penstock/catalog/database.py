@@ -55,6 +55,8 @@ class Database(ABC):
 
     place: str
     """Where it is, as errors tell it."""
+    read_only: bool = False
+    """True if this user may only look; every write is then `ReadOnly`."""
 
     @abstractmethod
     def read(self) -> AbstractContextManager[Statements]:

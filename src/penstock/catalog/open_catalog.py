@@ -27,11 +27,11 @@ def is_address(place: str | Path) -> TypeGuard[str]:
     return isinstance(place, str) and split_address(place) is not None
 
 
-def open_catalog(place: str | Path) -> SqlCatalog:
-    """Open the catalog that is there, or make one."""
+def open_catalog(place: str | Path, *, must_exist: bool = False) -> SqlCatalog:
+    """Open the catalog that is there, or make one; where one `must_exist`, CatalogLost."""
     if is_address(place):
         # Here and not above: most warehouses never talk to a server, and the driver takes time to load.
         from penstock.catalog.postgres import PostgresCatalog
 
-        return PostgresCatalog(place)
-    return SqliteCatalog(place)
+        return PostgresCatalog(place, must_exist=must_exist)
+    return SqliteCatalog(place, must_exist=must_exist)

@@ -43,14 +43,17 @@ class PostgresCatalog(SqlCatalog):
         *,
         busy_timeout: timedelta = timedelta(seconds=30),
         reconnect_timeout: timedelta = timedelta(seconds=15),
+        must_exist: bool = False,
     ) -> None:
-        super().__init__(PostgresDatabase(PostgresAddress.parse(url), busy_timeout, reconnect_timeout))
+        super().__init__(PostgresDatabase(PostgresAddress.parse(url), busy_timeout, reconnect_timeout, must_exist))
 
 
 class PostgresDatabase(Database):
     """As many connections as there are transactions at a time."""
 
-    def __init__(self, address: PostgresAddress, busy_timeout: timedelta, reconnect_timeout: timedelta) -> None:
+    def __init__(
+        self, address: PostgresAddress, busy_timeout: timedelta, reconnect_timeout: timedelta, must_exist: bool = False
+    ) -> None:
         self.place = str(address)
         self._address = address
         self._busy_seconds = busy_timeout.total_seconds()
@@ -64,7 +67,7 @@ class PostgresDatabase(Database):
             # A first attempt is answered at once: the address may be wrong.
             session = self._connect(patience=0.0)
             try:
-                _upgrade(session, self._key, address)
+                _upgrade(session, self._key, address, must_exist)
             except BaseException:
                 session.close()
                 raise
@@ -202,8 +205,8 @@ class _Schema:
         return f"CAST(extract(epoch FROM {stamp}) AS double precision)"
 
 
-def _upgrade(session: Session, key: int, address: PostgresAddress) -> None:
-    if _version(session, address) == latest():
+def _upgrade(session: Session, key: int, address: PostgresAddress, must_exist: bool) -> None:
+    if _version(session, address, must_exist) == latest():
         return
     session.begin(key)
     # Read again: another process may have upgraded it while this one waited.
@@ -214,14 +217,15 @@ def _upgrade(session: Session, key: int, address: PostgresAddress) -> None:
     session.run("COMMIT")
 
 
-def _version(session: Session, address: PostgresAddress) -> int:
+def _version(session: Session, address: PostgresAddress, must_exist: bool = False) -> int:
     right = "SELECT has_schema_privilege(oid, 'USAGE') AS there FROM pg_namespace WHERE nspname = ?"
     granted = session.execute(right, (address.schema,)).fetchone()
     if granted is not None and not granted["there"]:
         # Said here: to such a user the tables simply do not exist.
         raise CatalogUnusable(place=str(address), why="this user may not use the schema", fix=rights(address))
     found = session.execute("SELECT tablename FROM pg_tables WHERE schemaname = ?", (address.schema,))
-    return stored_version(session, {row["tablename"] for row in found}, str(address))
+    tables = {row["tablename"] for row in found}
+    return stored_version(session, tables, str(address), must_exist=must_exist)
 
 
 def _create_schema(session: Session, address: PostgresAddress) -> None:

@@ -26,6 +26,11 @@ from penstock.names import TableName
 class CatalogReader(ABC):
     """Read access to stream tables, dependencies, history, counters, leases and known tables."""
 
+    @property
+    @abstractmethod
+    def read_only(self) -> bool:
+        """True if this user may only look, whatever type is asked for."""
+
     @abstractmethod
     def find(self, name: TableName) -> StreamTableMeta | None:
         """The stream table of that name, or None."""

@@ -46,6 +46,10 @@ class SqlReader(CatalogReader):
     def __init__(self, database: Database) -> None:
         self._database = database
 
+    @property
+    def read_only(self) -> bool:
+        return self._database.read_only
+
     def _read(self) -> AbstractContextManager[Statements]:
         return self._database.read()
 

@@ -10,35 +10,52 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from penstock.catalog.database import BUSY, REPAIR, REPORT, Database, Statements
+from penstock.catalog.migrations import MIGRATIONS
 from penstock.catalog.model import Alert
 from penstock.catalog.sql_catalog import SqlCatalog
 from penstock.catalog.upgrade import latest, stored_version, upgrade
-from penstock.errors import CatalogError
+from penstock.errors import CatalogError, CatalogLost, CatalogUnusable, ReadOnly
 
 
 class SqliteCatalog(SqlCatalog):
-    """`CatalogWriter` on a SQLite file, which is created and brought to the latest schema on opening."""
+    """`CatalogWriter` on a SQLite file, which is created and brought to the latest schema on opening.
 
-    def __init__(self, path: str | Path, *, busy_timeout: timedelta = timedelta(seconds=30)) -> None:
+    A file that this user may not write to can be looked at; `look_only` treats any file so.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        busy_timeout: timedelta = timedelta(seconds=30),
+        must_exist: bool = False,
+        look_only: bool = False,
+    ) -> None:
         self.path = Path(path)
-        super().__init__(SqliteDatabase(self.path, busy_timeout))
+        super().__init__(SqliteDatabase(self.path, busy_timeout, must_exist, look_only))
 
 
 class SqliteDatabase(Database):
     """One connection to a SQLite file, behind a lock."""
 
-    def __init__(self, path: Path, busy_timeout: timedelta) -> None:
+    def __init__(self, path: Path, busy_timeout: timedelta, must_exist: bool = False, look_only: bool = False) -> None:
         self.place = str(path)
         self.lock = threading.RLock()
         self._patience = busy_timeout.total_seconds()
+        self._must_exist = must_exist
         self._connection: sqlite3.Connection | None = None
         self._pid = 0
-        with self.write():
+        if must_exist and not path.exists():
+            raise CatalogLost(place=path)
+        # The log is made beside the file, so the folder must be writable too.
+        writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK | os.X_OK)
+        self.read_only = look_only or (path.exists() and not writable)
+        with self.read() if self.read_only else self.write():
             pass
 
     def close(self) -> None:
@@ -57,10 +74,16 @@ class SqliteDatabase(Database):
     @contextmanager
     def read(self) -> Iterator[Statements]:
         with self.lock, self._translated():
-            yield self._open()
+            if not self.read_only:
+                yield self._open()
+                return
+            with closing(self._open_to_look()) as connection:
+                yield connection
 
     @contextmanager
     def write(self) -> Iterator[Statements]:
+        if self.read_only:
+            raise ReadOnly(place=self.place)
         with self.lock, self._translated():
             connection = self._open()
             connection.execute("BEGIN IMMEDIATE")
@@ -90,6 +113,37 @@ class SqliteDatabase(Database):
             self._connection, self._pid = connection, os.getpid()
         return self._connection
 
+    def _open_to_look(self) -> sqlite3.Connection:
+        """A connection for one look: whether another user's writer is at work can be another matter by the next."""
+        address = f"{Path(self.place).absolute().as_uri()}?mode=ro"
+        connection = self._connect_to_look(address)
+        try:
+            version = self._version(connection)
+        except sqlite3.OperationalError:
+            # Without a writer there is no index of the log, and here none can be made. Then the log is empty, too, or
+            # this must fail: the file alone would be an older state.
+            connection.close()
+            log = Path(f"{self.place}-wal")
+            if log.exists() and log.stat().st_size:
+                raise
+            connection = self._connect_to_look(f"{address}&immutable=1")
+            version = self._version(connection)
+        if version != latest():
+            connection.close()
+            raise CatalogUnusable(
+                place=self.place,
+                why=f"its schema is {version}, not {latest()}, and it cannot be written to by this user",
+                fix="Open it once as a user who may write there.",
+            )
+        return connection
+
+    def _connect_to_look(self, address: str) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            address, uri=True, timeout=self._patience, isolation_level=None, check_same_thread=False
+        )
+        connection.row_factory = sqlite3.Row
+        return connection
+
     def _upgrade(self, connection: sqlite3.Connection) -> None:
         if self._version(connection) == latest():
             return
@@ -104,14 +158,20 @@ class SqliteDatabase(Database):
 
     def _version(self, connection: sqlite3.Connection) -> int:
         tables = {row["name"] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        return stored_version(connection, tables, self.place)
+        return stored_version(connection, tables, self.place, must_exist=self._must_exist)
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
         try:
             yield
         except sqlite3.Error as error:
-            raise CatalogError(why=f"{self.place}: {error}", fix=_fix(error)) from error
+            raise CatalogError(why=f"{self.place}: {error}", fix=fix_of(error)) from error
+
+
+def make_schema(connection: sqlite3.Connection, version: int) -> None:
+    """Make the catalog of a version in an empty database."""
+    for up in MIGRATIONS[:version]:
+        up(_Schema(connection))
 
 
 class _Schema:
@@ -148,7 +208,8 @@ def _roll_back(connection: sqlite3.Connection) -> None:
         connection.execute("ROLLBACK")
 
 
-def _fix(error: sqlite3.Error) -> str:
+def fix_of(error: sqlite3.Error) -> str:
+    """What to do about an error of SQLite."""
     code = getattr(error, "sqlite_errorcode", None)
     # The low byte is the primary code.
     primary = None if code is None else code & 0xFF

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from penstock.catalog import migrations
 from penstock.catalog.database import Statements
-from penstock.errors import CatalogError
+from penstock.errors import CatalogError, CatalogLost
 
 
 def latest() -> int:
@@ -14,9 +14,11 @@ def latest() -> int:
     return len(migrations.MIGRATIONS)
 
 
-def stored_version(db: Statements, tables: Collection[str], place: str) -> int:
+def stored_version(db: Statements, tables: Collection[str], place: str, *, must_exist: bool = False) -> int:
     """The schema that is there, 0 for none; `tables` are those that exist in the catalog's place."""
     if not tables:
+        if must_exist:
+            raise CatalogLost(place=place)
         return 0
     row = None
     if "meta" in tables:

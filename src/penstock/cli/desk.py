@@ -30,6 +30,18 @@ def _look(path: Path) -> Any:
     return import_module("penstock.api").look(path)
 
 
+def _fault(path: Path) -> str | None:
+    from penstock.catalog.fault import fault
+    from penstock.catalog.open_catalog import catalog_place
+    from penstock.settings import Settings
+
+    return fault(catalog_place(path, Settings.load(path).catalog))
+
+
+def _repair(path: Path) -> Any:
+    return import_module("penstock.api").repair(path)
+
+
 def _diagnose(path: Path, deep: bool) -> Any:
     return import_module("penstock.engine.doctor").diagnose(path, deep=deep)
 
@@ -41,6 +53,9 @@ class Openers:
     open: Callable[[Path], Any] = _open
     look: Callable[[Path], Any] = _look
     """The same without starting Spark."""
+    fault: Callable[[Path], str | None] = _fault
+    """Why the catalog cannot be used, if so."""
+    repair: Callable[[Path], Any] = _repair
     diagnose: Callable[[Path, bool], Any] = _diagnose
 
 
@@ -98,7 +113,7 @@ def failing(as_json: bool) -> Iterator[None]:
 def opened(ctx: typer.Context, warehouse: Path, as_json: bool, *, goes_on: bool = False) -> Iterator[Desk]:
     """Open the warehouse for a command that computes, and that `goes_on` or ends when a refresh fails."""
     with failing(as_json):
-        _require_warehouse(warehouse)
+        require_warehouse(warehouse)
         with working("starting Spark…"):
             tables = openers(ctx).open(warehouse)
         with tables, nullcontext() if goes_on else _said_once():
@@ -127,13 +142,14 @@ def _said_once() -> Iterator[None]:
 def looking(ctx: typer.Context, warehouse: Path, as_json: bool) -> Iterator[Desk]:
     """Open the warehouse for a command that only looks: Spark stays where it is."""
     with failing(as_json):
-        _require_warehouse(warehouse)
+        require_warehouse(warehouse)
         with openers(ctx).look(warehouse) as tables:
             yield Desk(tables, as_json)
 
 
-def _require_warehouse(path: Path) -> None:
+def require_warehouse(path: Path) -> None:
+    """Refuse a folder that is no warehouse."""
     # Here and not above: help needs no catalog.
-    from penstock.catalog.warehouse_folder import require_warehouse
+    from penstock.catalog import warehouse_folder
 
-    require_warehouse(path)
+    warehouse_folder.require_warehouse(path)

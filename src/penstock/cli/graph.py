@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from penstock.cli.desk import looking
+from penstock.cli.none_yet import none_yet
 from penstock.cli.options import HERE, AsJson, Warehouse
 
 
@@ -33,4 +34,4 @@ def graph(
         elif dot:
             desk.print(found.dot().rstrip("\n"))
         else:
-            desk.print(found.text().rstrip("\n") or "there are no stream tables yet")
+            desk.print(found.text().rstrip("\n") or none_yet(desk.tables))

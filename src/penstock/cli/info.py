@@ -10,6 +10,7 @@ import typer
 
 from penstock.cli.desk import looking
 from penstock.cli.durations import moment, spoken
+from penstock.cli.none_yet import none_yet
 from penstock.cli.options import HERE, AsJson, OptionalName, Warehouse
 
 
@@ -29,7 +30,7 @@ def info(ctx: typer.Context, name: OptionalName = None, warehouse: Warehouse = H
             desk.document(found)
             return
         if not found:
-            desk.print("there are no stream tables yet")
+            desk.print(none_yet(desk.tables))
             return
         from penstock.cli.tables import console, print_fields
 

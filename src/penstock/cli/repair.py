@@ -4,23 +4,30 @@ from __future__ import annotations
 
 import typer
 
-from penstock.cli.desk import opened
+from penstock.cli.consent import Yes, agree
+from penstock.cli.desk import Desk, failing, openers, require_warehouse
 from penstock.cli.options import HERE, AsJson, Warehouse
 
 
-def repair(ctx: typer.Context, warehouse: Warehouse = HERE, as_json: AsJson = False) -> None:
+def repair(ctx: typer.Context, yes: Yes = False, warehouse: Warehouse = HERE, as_json: AsJson = False) -> None:
     """Rebuild the catalog from the tables themselves.
 
     Also closes what a crash left open, and says what was found. Every stream table carries its own definition and
-    frontier, so a lost catalog is no lost data.
+    frontier, so a lost catalog is no lost data. A catalog that cannot be used is kept under another name, after asking,
+    and made anew.
 
     \b
     Examples:
       penstock repair
     """
-    with opened(ctx, warehouse, as_json) as desk:
+    with failing(as_json):
+        require_warehouse(warehouse)
+        if (broken := openers(ctx).fault(warehouse)) is not None:
+            question = f"The catalog cannot be used ({broken}). Keep it under another name, and make it anew?"
+            agree(question, yes=yes, as_json=as_json)
+        desk = Desk(None, as_json)
         with desk.working("comparing catalog and tables…"):
-            report = desk.tables.repair()
+            report = openers(ctx).repair(warehouse)
         if as_json:
             desk.document(report)
             return
@@ -28,3 +35,7 @@ def repair(ctx: typer.Context, warehouse: Warehouse = HERE, as_json: AsJson = Fa
             desk.print(str(line))
         if not report.lines:
             desk.print("nothing to repair")
+        if report.gone:
+            desk.print("not in the tables, and therefore gone:")
+            for each in report.gone:
+                desk.print(f"  {each}")

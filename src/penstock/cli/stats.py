@@ -6,6 +6,7 @@ import typer
 
 from penstock.cli.desk import looking
 from penstock.cli.durations import spoken
+from penstock.cli.none_yet import none_yet
 from penstock.cli.options import HERE, AsJson, OptionalName, Warehouse
 from penstock.cli.status import one_of
 
@@ -26,7 +27,7 @@ def stats(ctx: typer.Context, name: OptionalName = None, warehouse: Warehouse = 
             desk.document(rows)
             return
         if not rows:
-            desk.print("there are no stream tables yet")
+            desk.print(none_yet(desk.tables))
             return
         from penstock.cli.tables import table
 

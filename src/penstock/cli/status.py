@@ -9,6 +9,7 @@ import typer
 
 from penstock.cli.desk import looking
 from penstock.cli.durations import moment, spoken
+from penstock.cli.none_yet import none_yet
 from penstock.cli.options import HERE, AsJson, OptionalName, Warehouse
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def status(ctx: typer.Context, name: OptionalName = None, warehouse: Warehouse =
             desk.document(rows)
             return
         if not rows:
-            desk.print("there are no stream tables yet; create one with: penstock create NAME QUERY")
+            desk.print(none_yet(desk.tables))
             return
         desk.print(status_table(rows))
         for row in rows:

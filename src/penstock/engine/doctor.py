@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import os
 import shutil
-import sqlite3
 import sys
 import tempfile
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from penstock.catalog.database import REPAIR
+from penstock.catalog.fault import fault, schema_of
 from penstock.catalog.open_catalog import catalog_place, is_address
-from penstock.catalog.warehouse_folder import require_warehouse
+from penstock.catalog.warehouse_folder import holds_stream_tables, require_warehouse
 from penstock.engine.jars import DELTA_VERSION, JARS, jars_folder, missing_jars
 from penstock.engine.java import require_java
-from penstock.errors import JavaUnusable, PenstockError
+from penstock.errors import CatalogLost, JavaUnusable, PenstockError
 from penstock.settings import Settings
 
 _PYSPARK_VERSION = "4.2.0"
@@ -105,7 +106,7 @@ def _warehouse(path: Path, catalog: str | Path | None) -> list[Check]:
 def _catalog(warehouse: Path, place: str | Path | None) -> Check:
     try:
         place = place or catalog_place(warehouse, Settings.load(warehouse).catalog)
-        return _postgres(place) if is_address(place) else _sqlite(Path(place))
+        return _postgres(place) if is_address(place) else _sqlite(Path(place), warehouse)
     except PenstockError as error:
         return Check("catalog", False, error.text, error.advice)
 
@@ -127,23 +128,15 @@ def _postgres(address: str) -> Check:
     return Check("catalog", True, found)
 
 
-def _sqlite(file: Path) -> Check:
+def _sqlite(file: Path, warehouse: Path) -> Check:
+    if why := fault(file):
+        return Check("catalog", False, f"{file}: {why}", REPAIR)
+    must_exist = holds_stream_tables(warehouse)
     if not file.exists():
+        if must_exist:
+            raise CatalogLost(place=file)
         return Check("catalog", True, f"none yet; {file} will be made at the first start")
-    try:
-        # `mode=ro` neither creates the file nor takes a lock that a running scheduler would notice.
-        connection = sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, timeout=2)
-        try:
-            (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
-            schema = connection.execute("SELECT number FROM meta WHERE key = 'schema_version'").fetchone()
-        finally:
-            connection.close()
-    except sqlite3.Error as error:
-        return Check("catalog", False, f"{file}: {error}", "Move it away; it is rebuilt from the tables.")
-    if verdict != "ok" or schema is None:
-        found = "no schema version" if schema is None else verdict
-        return Check("catalog", False, f"{file}: {found}", "Move it away; it is rebuilt from the tables.")
-    return Check("catalog", True, f"{file}, schema version {schema[0]}")
+    return Check("catalog", True, f"{file}, schema version {schema_of(file, must_exist=must_exist)}")
 
 
 def _folder(warehouse: Path) -> Check:

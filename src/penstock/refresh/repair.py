@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from penstock.catalog.model import KnownKind, KnownTable, RefreshMode, Status, StreamTableMeta
 from penstock.catalog.warehouse_folder import STORAGE_FOLDER
@@ -24,6 +24,15 @@ from penstock.refresh.warehouse import Warehouse
 
 TABLES_FOLDER = "tables"
 
+GONE: Final = (
+    "the history of refreshes, and totals",
+    "alerts",
+    "durable subscriptions, and the positions of all changes",
+    "suspensions, counted errors, and the pause",
+    "views, and plain tables outside of the warehouse, unless Spark's own catalog keeps them",
+)
+"""What a catalog that is begun anew cannot be told by the tables."""
+
 _Found = tuple[str, Storage, Definition]
 """A stream table's storage, with its folder and the definition in it."""
 
@@ -33,17 +42,23 @@ class RepairReport:
     """What was found and put back."""
 
     lines: tuple[str, ...]
+    gone: tuple[str, ...] = ()
+    """What was in the catalog alone, if there was none to go on with."""
+    kept: Path | None = None
+    """Where the broken catalog lies now, if it was one."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
-        return {"lines": list(self.lines)}
+        return {"lines": self.lines, "gone": self.gone, "kept": None if self.kept is None else str(self.kept)}
 
 
-def repair(warehouse: Warehouse) -> RepairReport:
+def rebuild(warehouse: Warehouse) -> RepairReport:
     """Put every stream table and plain table that the catalog lacks back into it."""
+    begun_anew = warehouse.catalog.dag_version() == 0
     lines = [f"plain table {name}: registered" for name in _plain_tables(warehouse)]
     waiting, left_over = _newest(_found(warehouse))
     lines += [f"folder {path}: left alone, {name} was created again later" for path, name in left_over]
+    gone = GONE if begun_anew and waiting else ()
     _make_schemas(warehouse, (definition for _, _, definition in waiting))
     # An upstream must be known before its consumers can be bound.
     while waiting:
@@ -55,11 +70,12 @@ def repair(warehouse: Warehouse) -> RepairReport:
                 left.append((path, storage, definition, error))
         if len(left) == len(waiting):
             lines += [f"stream table {each[2].name}: could not be restored: {each[3]}" for each in left]
+            lines.append("make what they read again, then repair once more")
             break
         waiting = [(path, storage, definition) for path, storage, definition, _ in left]
     closed = warehouse.catalog.close_orphans(now=warehouse.catalog.now())
     lines += [f"refresh {refresh}: closed, its worker is gone" for refresh in closed]
-    return RepairReport(tuple(lines) or ("nothing to repair",))
+    return RepairReport(tuple(lines) or ("nothing to repair",), gone)
 
 
 def _found(warehouse: Warehouse) -> Iterable[_Found]:

@@ -127,9 +127,11 @@ class AuditReport:
 @dataclass
 class RepairReport:
     lines: list[str]
+    gone: list[str]
+    kept: str | None = None
 
     def to_json(self) -> dict[str, Any]:
-        return {"lines": self.lines}
+        return asdict(self)
 
 
 @dataclass
@@ -236,6 +238,8 @@ class FakeSubscription:
 
 class FakeTables:
     """Answers by what is asked; `calls` holds method, arguments and keywords (without `progress`)."""
+
+    path = Path("nowhere")
 
     def __init__(self, healthy: bool = True) -> None:
         self.calls: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
@@ -495,7 +499,8 @@ class FakeTables:
             raise SubscriptionNotFound(name=name)
 
     def _repair(self) -> RepairReport:
-        return RepairReport(["default.revenue: catalog entry rebuilt from its table", "1 interrupted refresh closed"])
+        lines = ["default.revenue: catalog entry rebuilt from its table", "1 interrupted refresh closed"]
+        return RepairReport(lines, [] if self.healthy else ["alerts"])
 
 
 def fake_openers(tables: FakeTables, *, healthy: bool = True) -> Openers:
@@ -505,4 +510,10 @@ def fake_openers(tables: FakeTables, *, healthy: bool = True) -> Openers:
         )
         return [Check("java", True, "17.0.15"), jars]
 
-    return Openers(open=lambda path: tables, look=lambda path: tables, diagnose=diagnose)
+    return Openers(
+        open=lambda path: tables,
+        look=lambda path: tables,
+        fault=lambda path: None if healthy else "it is empty",
+        repair=lambda path: tables.repair(),
+        diagnose=diagnose,
+    )

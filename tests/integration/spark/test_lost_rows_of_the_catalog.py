@@ -6,7 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from typer.testing import CliRunner
 
+import penstock
+from penstock.cli.main import app
+from penstock.errors import CatalogError, CatalogLost
 from penstock.testing.oracle import assert_exact
 
 if TYPE_CHECKING:
@@ -56,3 +60,47 @@ def test_a_schema_that_holds_stream_tables_alone_comes_back_with_them(ps: Stream
         assert_exact(ps, "mart.st")
     finally:
         ps.spark.sql("DROP SCHEMA IF EXISTS mart CASCADE")
+
+
+def test_a_broken_catalog_is_kept_and_rebuilt_with_what_the_tables_say(ps: StreamTables) -> None:
+    ps.sql("CREATE TABLE src AS SELECT 1 AS id")
+    ps.create_stream_table("st", "SELECT id FROM src", target_lag="5 minutes")
+    ps.subscribe("st", durable="mailer").cancel()
+    ps.close()
+    file = ps.path / "catalog.sqlite"
+    file.write_bytes(b"garbage" * 1000)
+    for way_in in (penstock.look, penstock.open):
+        with pytest.raises(CatalogError, match="penstock repair"):
+            way_in(ps.path)
+    report = penstock.repair(ps.path, spark=ps.spark)
+    assert report.kept == ps.path / "catalog.broken-1.sqlite"
+    assert report.kept.read_bytes() == b"garbage" * 1000
+    assert str(report.kept) in report.lines[0]
+    assert any("st: restored, at version" in line for line in report.lines)
+    assert any("subscriptions" in each for each in report.gone)
+    with penstock.open(ps.path, spark=ps.spark) as again:
+        [row] = again.status()
+        assert (row.name, row.target_lag) == ("shop.st", "5 minutes")
+        assert again.subscriptions() == []
+        again.sql("INSERT INTO src VALUES (2)")
+        assert again.refresh("st").action == "INCREMENTAL"
+        assert_exact(again, "st")
+    report = penstock.repair(ps.path, spark=ps.spark)
+    assert (report.lines, report.gone, report.kept) == (("nothing to repair",), (), None)
+
+
+def test_stream_tables_without_a_catalog_are_told_of_and_no_empty_catalog_is_made(ps: StreamTables) -> None:
+    ps.sql("CREATE TABLE src AS SELECT 1 AS id")
+    ps.create_stream_table("st", "SELECT id FROM src")
+    ps.close()
+    for file in ps.path.glob("catalog.sqlite*"):
+        file.unlink()
+    for way_in in (penstock.look, penstock.open):
+        with pytest.raises(CatalogLost, match="penstock repair"):
+            way_in(ps.path)
+    told = CliRunner().invoke(app, ["status", "-w", str(ps.path)])
+    assert (told.exit_code, "CATALOG_LOST" in told.stderr) == (1, True)
+    assert not (ps.path / "catalog.sqlite").exists()
+    assert penstock.repair(ps.path, spark=ps.spark).kept is None
+    told = CliRunner().invoke(app, ["status", "-w", str(ps.path)])
+    assert (told.exit_code, "shop.st" in told.stdout) == (0, True)

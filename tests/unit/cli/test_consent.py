@@ -15,6 +15,7 @@ import typer
 from fake_tables import FakeTables, fake_openers
 from typer.testing import CliRunner
 
+from penstock.cli.desk import Openers
 from penstock.cli.main import app
 
 REMOVING_OR_REBUILDING = [
@@ -24,6 +25,7 @@ REMOVING_OR_REBUILDING = [
     ["create", "Default.REVENUE", "SELECT 1 AS a", "--or-replace"],
     ["alter", "revenue", "--query", "SELECT 1 AS a"],
     ["subscriptions", "--drop", "mailer"],
+    ["repair"],
 ]
 
 
@@ -32,6 +34,11 @@ def warehouse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "penstock.toml").touch()
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+def sick(tables: FakeTables) -> Openers:
+    """With a catalog that is broken, so that `repair` has something to replace."""
+    return fake_openers(tables, healthy=False)
 
 
 def changes(tables: FakeTables) -> list[str]:
@@ -60,7 +67,7 @@ def on_terminal(answer: str, arguments: list[str]) -> tuple[FakeTables, str]:
     """A command run on a terminal, and what that showed."""
     tables, shown = FakeTables(), list[str]()
     with terminal(answer, shown), suppress(typer.Abort):
-        app(arguments, obj=fake_openers(tables), standalone_mode=False)
+        app(arguments, obj=sick(tables), standalone_mode=False)
     return tables, "".join(shown)
 
 
@@ -68,13 +75,13 @@ def on_terminal(answer: str, arguments: list[str]) -> tuple[FakeTables, str]:
 def test_without_a_terminal_nothing_is_done_unless_yes_is_given(warehouse: Path, arguments: list[str]) -> None:
     for answer in (None, "n\n", "y\n"):
         tables = FakeTables()
-        refused = CliRunner().invoke(app, arguments, obj=fake_openers(tables), input=answer)
+        refused = CliRunner().invoke(app, arguments, obj=sick(tables), input=answer)
         assert refused.exit_code == 2
         assert "NOT_CONFIRMED" in refused.stderr
         assert "--yes" in refused.stderr
         assert not changes(tables)
     tables = FakeTables()
-    assert CliRunner().invoke(app, [*arguments, "--yes"], obj=fake_openers(tables)).exit_code == 0
+    assert CliRunner().invoke(app, [*arguments, "--yes"], obj=sick(tables)).exit_code == 0
     assert len(changes(tables)) == 1
 
 
@@ -98,7 +105,7 @@ def test_a_terminal_is_asked(warehouse: Path, arguments: list[str]) -> None:
 def test_a_question_that_nobody_can_see_is_not_asked(warehouse: Path) -> None:
     tables = FakeTables()
     with (warehouse / "log").open("w") as log, terminal("y\n", []), patch("sys.stdout", log):
-        assert app(["drop", "other"], obj=fake_openers(tables), standalone_mode=False) == 2
+        assert app(["drop", "other"], obj=sick(tables), standalone_mode=False) == 2
     assert not changes(tables)
 
 
@@ -111,6 +118,7 @@ def test_a_question_that_nobody_can_see_is_not_asked(warehouse: Path) -> None:
         ["alter", "revenue", "--suspend"],
         ["refresh", "top"],
         ["optimize"],
+        ["repair"],
         ["sql", "-e", "DROP STREAM TABLE revenue"],
     ],
     ids=" ".join,

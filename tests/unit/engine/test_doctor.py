@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 from penstock.catalog.open_catalog import CATALOG_FILE, open_catalog
+from penstock.catalog.upgrade import latest
 from penstock.catalog.warehouse_folder import require_warehouse
 from penstock.engine import doctor
 from penstock.engine.doctor import Check, diagnose
-from penstock.errors import WarehouseUnusable
+from penstock.errors import CatalogError, WarehouseUnusable
 from postgres import Postgres
 
 
@@ -55,11 +58,22 @@ def test_every_failure_has_advice(warehouse: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_catalog_is_read_with_its_schema_version(tmp_path: Path) -> None:
-    with sqlite3.connect(tmp_path / CATALOG_FILE) as connection:
-        connection.execute("CREATE TABLE meta (key TEXT, number INT)")
-        connection.execute("INSERT INTO meta VALUES ('schema_version', 7)")
-    connection.close()
-    assert named("catalog", diagnose(tmp_path)).found.endswith("schema version 7")
+    open_catalog(tmp_path / CATALOG_FILE).close()
+    before = (tmp_path / CATALOG_FILE).read_bytes()
+    check = named("catalog", diagnose(tmp_path))
+    assert check.ok
+    assert check.found.endswith(f"schema version {latest()}")
+    assert (tmp_path / CATALOG_FILE).read_bytes() == before
+
+
+def test_catalog_of_a_newer_penstock_is_refused_as_by_every_command(tmp_path: Path) -> None:
+    open_catalog(tmp_path / CATALOG_FILE).close()
+    with closing(sqlite3.connect(tmp_path / CATALOG_FILE)) as connection, connection:
+        connection.execute("UPDATE meta SET number = number + 1 WHERE key = 'schema_version'")
+    check = named("catalog", diagnose(tmp_path))
+    assert not check.ok
+    with pytest.raises(CatalogError, match=re.escape(check.advice)):
+        open_catalog(tmp_path / CATALOG_FILE)
 
 
 @pytest.mark.parametrize("content", [b"this is no database at all", b""])
@@ -67,8 +81,16 @@ def test_damaged_catalog_is_found_and_left_alone(tmp_path: Path, content: bytes)
     (tmp_path / CATALOG_FILE).write_bytes(content)
     check = named("catalog", diagnose(tmp_path))
     assert not check.ok
-    assert "rebuilt" in check.advice
+    assert "penstock repair" in check.advice
     assert (tmp_path / CATALOG_FILE).read_bytes() == content
+
+
+def test_stream_tables_without_a_catalog_are_found(tmp_path: Path) -> None:
+    (tmp_path / "stream_tables" / "default" / "revenue-1" / "_delta_log").mkdir(parents=True)
+    check = named("catalog", diagnose(tmp_path))
+    assert not check.ok
+    assert "penstock repair" in check.advice
+    assert not (tmp_path / CATALOG_FILE).exists()
 
 
 def test_catalog_on_a_server_is_looked_at_and_not_made(tmp_path: Path, postgres: Postgres) -> None:

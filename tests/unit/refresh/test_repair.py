@@ -39,6 +39,6 @@ def test_a_refresh_at_work_is_not_closed_by_a_machine_whose_clock_is_ahead(
             )
         )
         warehouse.now = lambda: now + timedelta(days=1)
-        assert repairing.repair(warehouse).lines == ("nothing to repair",)
+        assert repairing.rebuild(warehouse).lines == ("nothing to repair",)
         catalog.release_lease(lease)
-        assert repairing.repair(warehouse).lines == ("refresh r: closed, its worker is gone",)
+        assert repairing.rebuild(warehouse).lines == ("refresh r: closed, its worker is gone",)

@@ -1,0 +1,126 @@
+"""What keeps a file from being a catalog, and moving such a file aside.
+
+A fault is what every command would answer with "run penstock repair"; a file that is locked, out of reach or of a newer
+Penstock has none. Nothing is ever deleted: a broken catalog stays beside the new one, whole, under another name.
+"""
+
+from __future__ import annotations
+
+import errno
+import sqlite3
+from contextlib import closing
+from itertools import count
+from pathlib import Path
+from typing import Final
+
+from penstock.catalog.database import REPAIR
+from penstock.catalog.open_catalog import CATALOG_FILE, is_address
+from penstock.catalog.sqlite import SqliteCatalog, fix_of, make_schema
+from penstock.catalog.upgrade import latest, stored_version
+from penstock.errors import CatalogError, ReadOnly
+
+_BESIDE: Final = ("-wal", "-shm", "-journal")
+_REFUSED: Final = {errno.EACCES, errno.EPERM, errno.EROFS}
+_ALL: Final = 2**31
+
+
+def fault(place: str | Path) -> str | None:
+    """Why the catalog cannot be used; None if it can, if there is none, and if it is on a server."""
+    path = Path(place)
+    if is_address(place) or not path.exists():
+        return None
+    if not path.is_file():
+        return "it is not a file"
+    if path.stat().st_size == 0:
+        return "it is empty"
+    try:
+        with closing(_look(path)) as connection:
+            (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+            if verdict != "ok":
+                return " ".join(str(verdict).split())
+            version = _version(connection)
+            if version is None:
+                # Under a name of somebody's choice, another program's database is likelier than a broken catalog.
+                return "it is a database, but no catalog" if path.name == CATALOG_FILE else None
+            if why := _lack(connection, version):
+                return why
+    except sqlite3.Error as error:
+        return str(error) if fix_of(error) == REPAIR else None
+    # One of an older Penstock can be read only after its upgrade.
+    return _unreadable(path) if version == latest() else None
+
+
+def schema_of(path: Path, *, must_exist: bool) -> int:
+    """The schema of a catalog without a fault, 0 for none yet; an error is that of opening it."""
+    try:
+        with closing(_look(path)) as connection:
+            connection.row_factory = sqlite3.Row
+            return stored_version(connection, _shape(connection), str(path), must_exist=must_exist)
+    except sqlite3.Error as error:
+        raise CatalogError(why=f"{path}: {error}", fix=fix_of(error)) from error
+
+
+def _look(path: Path) -> sqlite3.Connection:
+    # `mode=ro` neither creates the file nor takes a lock that a running scheduler would notice.
+    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=2)
+
+
+def _version(connection: sqlite3.Connection) -> int | None:
+    """The schema, 0 for that of an empty database; None if the database is not a catalog."""
+    tables = _shape(connection)
+    if not tables:
+        return 0
+    if "number" not in tables.get("meta", ()):
+        return None
+    found = connection.execute("SELECT number FROM meta WHERE key = 'schema_version'").fetchone()
+    return None if found is None else int(found[0])
+
+
+def _lack(connection: sqlite3.Connection, version: int) -> str | None:
+    """What should be in the schema of that version and is not."""
+    there = _shape(connection)
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as whole:
+        make_schema(whole, version)
+        for table, columns in _shape(whole).items():
+            if table not in there:
+                return f"its table {table} is missing"
+            if lacking := columns - there[table]:
+                return f"its table {table} has no column {min(lacking)}"
+    return None
+
+
+def _shape(connection: sqlite3.Connection) -> dict[str, set[str]]:
+    """The columns of every table."""
+    tables = [row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    return {each: {row[1] for row in connection.execute(f'PRAGMA table_info("{each}")')} for each in tables}
+
+
+def _unreadable(path: Path) -> str | None:
+    """What it holds that is no value of ours."""
+    try:
+        with SqliteCatalog(path, look_only=True) as catalog:
+            for read in (catalog.get_all, catalog.all_dependencies, catalog.known_tables, catalog.subscribers):
+                read()
+            for read_newest in (catalog.recent_history, catalog.recent_alerts):
+                read_newest(max_rows=_ALL)
+    except CatalogError as error:
+        return str(error.facts["why"]) if error.facts["fix"] == REPAIR else None
+    return None
+
+
+def set_aside(place: str | Path) -> Path:
+    """Give a broken catalog another name, with what belongs to it; returns where it lies now."""
+    path = Path(place)
+    names = (path.with_name(f"{path.stem}.broken-{number}{path.suffix}") for number in count(1))
+    aside = next(name for name in names if not name.exists())
+    try:
+        # The file itself comes last: until then it is the broken catalog, whatever ends this.
+        for ending in (*_BESIDE, ""):
+            part = path.with_name(path.name + ending)
+            if part.exists():
+                part.rename(aside.with_name(aside.name + ending))
+    except OSError as error:
+        if error.errno not in _REFUSED:
+            raise
+        raise ReadOnly(place=path.parent) from error
+    return aside
