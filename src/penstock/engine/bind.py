@@ -33,15 +33,18 @@ from penstock.compile.bound import (
     JoinKind,
     Refused,
 )
-from penstock.compile.bound_reads import output_of, reads_of, scans_of, sources_of
+from penstock.compile.bound_reads import output_of, sources_of
+from penstock.compile.lower import lower
 from penstock.compile.passes.admit import reproducible
+from penstock.compile.passes.prune_columns import prune_columns
 from penstock.compile.reasons import REASONS
 from penstock.engine.bind_comparison import comparison
 from penstock.engine.bind_expression import ExpressionPrinter, RefusedExpression
 from penstock.engine.catalyst import Catalyst, node_kind, unlogged
+from penstock.engine.columns_as_defined import Reads, frame_as_defined
+from penstock.engine.columns_referred_to import columns_referred_to
 from penstock.engine.functions import OPAQUE, function_code, functions_called
 from penstock.engine.normalise import normalise
-from penstock.engine.python_query import frame_of
 from penstock.engine.registry import view_statements
 from penstock.engine.settled_order import BY_PEERS, orderable, settle_order, takes_rows_in_order
 from penstock.engine.settled_sums import settle_sums
@@ -51,6 +54,7 @@ from penstock.errors import QueryInvalid
 from penstock.names import quote
 from penstock.operators.clock import NOW
 from penstock.operators.expression import AggregateCall, Attribute, Expression
+from penstock.operators.scan import Scan
 from penstock.operators.source import Source
 from penstock.operators.window import WindowCall
 
@@ -107,12 +111,14 @@ class SparkAnalyzer:
         spark: SparkSession,
         source_at: Callable[[str, str], Source | None],
         stream_table: Callable[[str], Source | None],
+        reads: Reads,
     ) -> None:
         """`source_at(path, name)` identifies a Delta table; `stream_table(name)` the stream table behind a view."""
         self._catalyst = Catalyst(spark)
         self._spark = spark
         self._source_at = source_at
         self._stream_table = stream_table
+        self._reads = reads
 
     def bind(self, query: str) -> BoundQuery:
         """Analyse a query without running it; QueryInvalid if Spark refuses it."""
@@ -132,7 +138,7 @@ class SparkAnalyzer:
 
     def _bound(self, query: str) -> BoundQuery:
         try:
-            plan = self._catalyst.analyzed(frame_of(self._spark, query))
+            plan = self._catalyst.analyzed(frame_as_defined(self._spark, query, self._reads))
         except ParseException as error:
             raise QueryInvalid(why=first_lines(error), fix="Mend the query.") from error
         except AnalysisException as error:
@@ -181,7 +187,7 @@ class _Binding:
         return BoundQuery(
             columns=tuple(self._attribute(each) for each in output),
             sources=tuple(each for each in sources if isinstance(tree, Refused) or each.id in sources_of(tree)),
-            columns_used=self._columns_used(tree),
+            columns_used=self._columns_used(tree) if not isinstance(tree, Refused) else self._referred_to(plan),
             views=tuple(sorted(views.items())),
             tree=tree,
             restless=others or self._catalyst.contains(plan, "CURRENT_LIKE") or not plan.deterministic(),
@@ -237,16 +243,32 @@ class _Binding:
         self._catalyst.rewrite(plan, look)
         return sorted(found.values(), key=lambda each: each.name), views, bool(others)
 
-    def _columns_used(self, tree: Bound | Refused) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        if isinstance(tree, Refused):
-            return ()
+    def _columns_used(self, tree: Bound) -> tuple[tuple[str, tuple[str, ...]], ...]:
         used: dict[str, set[str]] = {}
-        wanted = reads_of(tree) | {attribute.id for attribute in output_of(tree)}
-        for scan in scans_of(tree):
-            used.setdefault(scan.source.id, set()).update(
-                name for name, attribute in scan.columns if attribute.id in wanted
-            )
+        root = prune_columns(lower(tree), frozenset(attribute.id for attribute in output_of(tree)))
+        for node in root.nodes():
+            if isinstance(node, Scan):
+                used.setdefault(node.source.id, set()).update(name for name, _ in node.read)
         return tuple((source, tuple(sorted(names))) for source, names in sorted(used.items()))
+
+    def _referred_to(self, plan: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        leaves: list[tuple[Source, Any]] = []
+
+        def look(node: Any) -> None:
+            source = self._leaf(node)
+            # The storage below a stream table's name is not what the query names.
+            if source is not None and source.is_stream_table == (node_kind(node) == "View"):
+                leaves.append((source, node))
+
+        self._catalyst.rewrite(plan, look)
+        return columns_referred_to(self._catalyst, plan, leaves)
+
+    def _leaf(self, node: Any) -> Source | None:
+        kind = node_kind(node)
+        if kind == "View" and not node.isTempView():
+            return self._stream_table(str(node.desc().identifier().quotedString()))
+        path = self._catalyst.delta_path(node) if kind == "LogicalRelation" else ""
+        return self._source_at(path, _relation_name(node, path)) if path else None
 
     def _read(self, node: Any) -> Bound:
         kind = node_kind(node)

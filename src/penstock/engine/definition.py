@@ -38,6 +38,8 @@ class Definition:
     """View → hash of its text."""
     functions: dict[str, str] = field(default_factory=dict)
     """User-defined function → hash of its code; empty if that cannot be read."""
+    reads: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    """A name in the query → the columns behind it at the time of definition, each with its type."""
     restless: bool = False
     compiler: int = 1
     created_at: str = ""
@@ -47,6 +49,11 @@ class Definition:
     def target_lag(self) -> timedelta | None:
         """None = DOWNSTREAM."""
         return None if self.target_lag_seconds is None else timedelta(seconds=self.target_lag_seconds)
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The columns by the names that users see."""
+        return tuple(visible for visible, _, _ in self.columns)
 
     @cached_property
     def hash(self) -> str:
@@ -64,6 +71,8 @@ class Definition:
         }
         if self.functions:
             parts["functions"] = self.functions
+        if self.reads:
+            parts["reads"] = self.reads
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
 
     def to_json(self) -> str:
@@ -83,6 +92,7 @@ def _read(text: str) -> Definition:
         raise ValueError(f"definition format {fields.get('format')!r} is not known; this Penstock reads {FORMAT}")
     fields["key"] = tuple(fields["key"])
     fields["columns"] = tuple(tuple(column) for column in fields["columns"])
+    fields["reads"] = {name: tuple(map(tuple, held)) for name, held in fields.get("reads", {}).items()}
     return Definition(**fields)
 
 

@@ -15,10 +15,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from penstock.engine.catalyst import Catalyst, node_kind
+from penstock.engine.columns_as_defined import Reads, frame_as_defined
 from penstock.engine.delta_log import DeltaLog
 from penstock.engine.listed_files import list_anew
 from penstock.engine.pinned_clock import pin_clock
-from penstock.engine.python_query import frame_of
 from penstock.engine.scan import scan
 from penstock.engine.settled_order import settle_order
 from penstock.engine.settled_sums import settle_sums
@@ -28,10 +28,10 @@ Read = Callable[[str, Sequence[str]], DataFrame | None]
 """Folder of a Delta table and columns → its pinned rows, or None to leave the table as it is."""
 
 
-def query_with(spark: SparkSession, query: str, read: Read, moment: datetime | None) -> DataFrame:
+def query_with(spark: SparkSession, query: str, reads: Reads, read: Read, moment: datetime | None) -> DataFrame:
     """The query over what `read` returns for each Delta table in it, with the clock at a moment."""
     catalyst = Catalyst(spark)
-    plan = catalyst.analyzed(frame_of(spark, query))
+    plan = catalyst.analyzed(frame_as_defined(spark, query, reads))
 
     def replaced(node: Any) -> Any:
         if node_kind(node) != "LogicalRelation":

@@ -48,6 +48,11 @@ def frame_from(function: Callable[[SparkSession], Any], spark: SparkSession) -> 
     return found
 
 
+def is_python(query: str) -> bool:
+    """True if the query is a function's name."""
+    return _FORM.fullmatch(query) is not None
+
+
 def named_query(function: Callable[..., Any]) -> str | None:
     """The query that calls a function by its name; None if another process could not find it by that."""
     module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", "<")

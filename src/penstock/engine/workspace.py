@@ -20,6 +20,7 @@ from penstock.compile.plan import Plan, compile_query
 from penstock.compile.query_text import query_text
 from penstock.compile.stored import SHOWN
 from penstock.engine.bind import SparkAnalyzer
+from penstock.engine.columns_as_defined import Reads, columns_read_by_name
 from penstock.engine.definition import Definition
 from penstock.engine.delta_log import DeltaLog
 from penstock.engine.file_columns import FileColumns
@@ -30,7 +31,7 @@ from penstock.engine.result_settings import session_for
 from penstock.engine.scan import scan
 from penstock.engine.threads import active
 from penstock.engine.tuning import Tuning
-from penstock.errors import QueryInvalid, SourceChanged, SourceMissing
+from penstock.errors import QueryInvalid, SourceMissing
 from penstock.names import WEIGHT, TableName, quote
 from penstock.operators.source import Source
 
@@ -64,6 +65,7 @@ class Workspace:
         logs: Logs,
         by_name: StreamTableLookup,
         by_storage: StorageLookup,
+        reads: Reads,
     ) -> None:
         self.session = session_for(spark, settings, database)
         self.settings = dict(settings)
@@ -72,7 +74,8 @@ class Workspace:
         self._by_storage = by_storage
         self.prepared = PreparedStatements(self.session)
         self.tuning = Tuning(self.session)
-        self._analyzer = SparkAnalyzer(self.session, self._source_at, self._stream_table)
+        self._analyzer = SparkAnalyzer(self.session, self._source_at, self._stream_table, reads)
+        self._reads = reads
         self._plan: tuple[object, Plan] | None = None
         self._busy = threading.RLock()
 
@@ -103,25 +106,33 @@ class Workspace:
             )
         return query_text(bound)
 
+    def columns_read_by_name(self, query: str) -> Reads:
+        """What the names in a query show now, for a definition to remember."""
+        return columns_read_by_name(self.session, query)
+
     def plan(self, query: str, key: tuple[str, ...], columns: tuple[str, ...], schemas: object) -> Plan:
         """The compiled plan; `schemas` stands for everything outside the definition that it depends on.
 
-        SourceChanged if the query no longer returns one of `columns`.
+        QueryInvalid if the query no longer returns one of `columns`, which are those of the stream table.
         """
         held = self._plan
         if held is None or held[0] != (query, key, columns, schemas):
-            bound = self.bind(query)
-            try:
-                bound = restrict(bound, columns)
-            except KeyError as gone:
-                raise SourceChanged(source="its query", why=f"column {gone.args[0]} is no longer returned") from gone
-            held = self._plan = (query, key, columns, schemas), compile_query(bound, key, self.settings)
+            held = self._plan = (query, key, columns, schemas), self._planned(query, key, columns)
         return held[1]
 
-    def plan_anew(self, query: str, key: tuple[str, ...]) -> Plan:
-        """The plan for the query as it reads now, for a rebuild: columns may have changed."""
+    def plan_anew(self, query: str, key: tuple[str, ...], columns: tuple[str, ...]) -> Plan:
+        """The plan for the query as it reads now, for a rebuild: its tables, views and types may have changed."""
         self._plan = None
-        return compile_query(self.bind(query), key, self.settings)
+        return self._planned(query, key, columns)
+
+    def _planned(self, query: str, key: tuple[str, ...], columns: tuple[str, ...]) -> Plan:
+        try:
+            return compile_query(restrict(self.bind(query), columns), key, self.settings)
+        except KeyError as gone:
+            raise QueryInvalid(
+                why=f"it no longer returns column {gone.args[0]}",
+                fix="Bring the column back, or give another query: ALTER STREAM TABLE … AS …",
+            ) from gone
 
     def recomputed(
         self,
@@ -132,7 +143,7 @@ class Workspace:
         weighted: bool,
     ) -> DataFrame:
         """The query's rows at these versions of its tables (by folder), as storage columns, from pinned file lists."""
-        frame = query_with(self.session, query, by_file_list(self.session, self._pinned(versions)), moment)
+        frame = query_with(self.session, query, self._reads, by_file_list(self.session, self._pinned(versions)), moment)
         return _as_stored(frame, columns, weighted)
 
     def witnessed(
@@ -143,7 +154,7 @@ class Workspace:
         moment: datetime | None,
     ) -> DataFrame:
         """The query's visible rows at these versions and this moment, through Delta's own reader alone."""
-        frame = query_with(self.session, query, by_delta(self.session, self._pinned(versions)), moment)
+        frame = query_with(self.session, query, self._reads, by_delta(self.session, self._pinned(versions)), moment)
         return frame.select(*(frame[quote(visible)] for visible, _, _ in columns))
 
     def witnessed_over(
@@ -161,7 +172,7 @@ class Workspace:
             held = instead.get(folder(path))
             return by_version(path, names) if held is None else as_storage(held[1], held[0], self._schema(path), names)
 
-        frame = query_with(self.session, query, read, moment)
+        frame = query_with(self.session, query, self._reads, read, moment)
         return frame.select(*(frame[quote(visible)] for visible, _, _ in columns))
 
     def _schema(self, path: str) -> StructType:

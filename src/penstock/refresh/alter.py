@@ -7,11 +7,12 @@ and definition. Until then, and if the new query fails, everything is as it was.
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
-from penstock.catalog.model import UNSET, Alert, AlertEvent, RefreshMode, Status, StreamTableMeta, UnsetType
+from penstock.catalog.model import UNSET, Alert, AlertEvent, Dependency, RefreshMode, Status, StreamTableMeta, UnsetType
 from penstock.engine.definition import Definition
 from penstock.engine.registry import register_view, restore_view
 from penstock.engine.storage import DEFINITION_KEY, Storage, key_configuration, standing
@@ -108,15 +109,22 @@ def redefinition(warehouse: Warehouse, meta: StreamTableMeta, proposal: Proposal
 
     A definition with the same rows (another lag, another mode) is put in force here.
     """
-    held = warehouse.definition(meta)
+    held, reads = warehouse.definition(meta), tuple(dependencies_of(proposal.plan.bound))
     wanted = replace(proposal.definition, id=held.id, created_at=held.created_at)
-    change = Redefinition(meta.table_id, wanted, proposal.plan.store.key, tuple(dependencies_of(proposal.plan.bound)))
+    if wanted.query == held.query and _columns(reads) == _columns(warehouse.catalog.dependencies_of(meta.id)):
+        # Its sources may show other columns by now, but none that its stars or names would take.
+        wanted = replace(wanted, reads=held.reads)
+    change = Redefinition(meta.table_id, wanted, proposal.plan.store.key, reads)
     if wanted.hash != held.hash:
         return change
     if wanted != held:
         _put_in_force(warehouse, meta, change)
     _tell_catalog(warehouse, meta)
     return None
+
+
+def _columns(reads: Iterable[Dependency]) -> dict[str, tuple[str, ...]]:
+    return {each.source_id: each.columns_used for each in reads}
 
 
 def postpone(warehouse: Warehouse, meta: StreamTableMeta, change: Redefinition) -> None:
@@ -150,6 +158,6 @@ def restore_definition(warehouse: Warehouse, meta: StreamTableMeta) -> bool:
 
 
 def _check_incremental(warehouse: Warehouse, definition: Definition) -> None:
-    plan = warehouse.workspace(definition).plan_anew(definition.query, definition.key)
+    plan = warehouse.workspace(definition).plan_anew(definition.query, definition.key, definition.shown)
     if plan.refused is not None:
         raise NotIncremental(reason=plan.refused.reason, detail=plan.refused.construct, fix=plan.refused.fix)

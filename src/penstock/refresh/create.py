@@ -83,6 +83,7 @@ def propose(
         refresh_mode=mode.value,
         key=key,
         columns=(),
+        reads=dict(workspace.columns_read_by_name(text)),
         weighted=True,
         has_hidden_rows=False,
         created_at=warehouse.now().isoformat(),

@@ -165,7 +165,7 @@ def explain_table(warehouse: Warehouse, meta: StreamTableMeta) -> Explanation:
     definition = warehouse.definition(meta)
     workspace = warehouse.workspace(definition)
     with workspace.alone():
-        plan = workspace.plan_anew(definition.query, definition.key)
+        plan = workspace.plan_anew(definition.query, definition.key, definition.shown)
     storage = Storage.open(meta.path)
     held = warehouse.logs.at(storage.path).snapshot(storage.version)
     stored = f"delta.{quote(storage.path)} VERSION AS OF {storage.version}"

@@ -109,7 +109,7 @@ def _make_schemas(warehouse: Warehouse, definitions: Iterable[Definition]) -> No
 
 
 def _restored(warehouse: Warehouse, path: str, storage: Storage, definition: Definition) -> str:
-    workspace = warehouse.fresh_workspace(definition.settings, definition.database)
+    workspace = warehouse.fresh_workspace(definition.settings, definition.database, definition.reads)
     bound = workspace.bind(definition.query)
     pin = storage.pin()
     record = pin.record

@@ -402,9 +402,8 @@ class Refresher:
 
 
 def _planned(workspace: Workspace, definition: Definition, situation: Situation) -> Plan:
-    columns = tuple(name for name, _, _ in definition.columns)
     try:
-        return workspace.plan(definition.query, definition.key, columns, situation.schemas)
+        return workspace.plan(definition.query, definition.key, definition.shown, situation.schemas)
     except QueryInvalid as invalid:
         # It could be analysed when it was defined: a table that Spark cannot find now is one that is away.
         meant = None if invalid.__cause__ is None else understood(invalid.__cause__, definition.name)
@@ -413,7 +412,7 @@ def _planned(workspace: Workspace, definition: Definition, situation: Situation)
 
 def _planned_anew(workspace: Workspace, definition: Definition, because: str) -> Plan:
     try:
-        return workspace.plan_anew(definition.query, definition.key)
+        return workspace.plan_anew(definition.query, definition.key, definition.shown)
     except QueryInvalid as invalid:
         raise QueryInvalid(
             why=f"{because}\n{invalid.facts['why']}",

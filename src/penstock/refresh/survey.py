@@ -87,7 +87,11 @@ def survey(
             continue
         log = logs.at(path)
         change, reason = _change(log, path, source, before, pins)
-        reasons += [(reason, source), (_of_the_drift(change, source, path, columns_used), source)]
+        used = columns_used(source)
+        if not used and not definition.reads:
+            # It was defined before a query with no operator tree was asked what it uses.
+            used = (*change.end.schema.names, *change.drift.dropped, *change.drift.renamed)
+        reasons += [(reason, source), (_of_the_drift(change, source, path, used), source)]
         change_sets[source] = change
         versions[change.end.table_id] = SourceVersion(change.after, change.end.committed_at)
     for view, held in definition.views.items():
@@ -158,15 +162,13 @@ def _change(
         return classify(log, after, after), ("SOURCE_CHANGED", f"{path} went back from version {start} to {after}")
 
 
-def _of_the_drift(
-    change: ChangeSet, source: str, path: str, columns_used: Callable[[str], tuple[str, ...]]
-) -> Reason | None:
+def _of_the_drift(change: ChangeSet, source: str, path: str, used: tuple[str, ...]) -> Reason | None:
     if change.end.table_id != source:
         fate = "replaced" if change.drift.replaced else "dropped and created again"
         return "SOURCE_CHANGED", f"{path} was {fate}"
     if change.schema_change is None:
         return None
-    verdict = classify_drift(change.drift, columns_used(source) or change.end.schema.names)
+    verdict = classify_drift(change.drift, used)
     # Broken or not, the query has the last word: a star in a subquery may do without the column.
     return None if isinstance(verdict, Continue) else ("SOURCE_CHANGED", f"{verdict.reason} in {path}")
 

@@ -7,11 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from penstock.catalog.model import Alert, RefreshRecord, StreamTableMeta
 from penstock.catalog.warehouse_folder import STORAGE_FOLDER
 from penstock.catalog.writer import CatalogWriter
+from penstock.engine.columns_as_defined import Reads
 from penstock.engine.definition import Definition, text_hash
 from penstock.engine.functions import function_code
 from penstock.engine.pinned_query import folder
@@ -105,7 +107,7 @@ class Warehouse:
         key = definition.hash, *(self.function_hash(name) for name in definition.functions)
         if held is not None and held[0] == key:
             return held[1]
-        made = key, self.fresh_workspace(definition.settings, definition.database)
+        made = key, self.fresh_workspace(definition.settings, definition.database, definition.reads)
         with self._making:
             # Another thread may have been faster; there is one workspace, so that its lock is worth something.
             held = self._workspaces.get(definition.id)
@@ -113,9 +115,11 @@ class Warehouse:
                 held = self._workspaces[definition.id] = made
             return held[1]
 
-    def fresh_workspace(self, settings: dict[str, str], database: str) -> Workspace:
-        """A workspace that no stream table owns yet."""
-        return Workspace(self.spark, settings, database, self.logs, self._by_name, self._by_storage)
+    def fresh_workspace(
+        self, settings: dict[str, str], database: str, reads: Reads = MappingProxyType({})
+    ) -> Workspace:
+        """A workspace that no stream table owns yet, in which names show the columns they are said to have."""
+        return Workspace(self.spark, settings, database, self.logs, self._by_name, self._by_storage, reads)
 
     def forget(self, definition_id: str) -> None:
         """Let go of a workspace."""
