@@ -40,6 +40,10 @@ QUERIES = {
     "a lateral subquery": "SELECT * FROM wide, LATERAL (SELECT * FROM src WHERE id = wid)",
     "a pipe": "FROM src |> WHERE id > 0",
     "the table statement": "TABLE src",
+    "a WITH of the table's name": "WITH src AS (SELECT * FROM src) SELECT * FROM src",
+    "a recursive WITH": "WITH RECURSIVE r AS (SELECT * FROM src UNION ALL SELECT id + 9, v, extra FROM r WHERE id < 9)"
+    " SELECT * FROM r",
+    "a struct of all columns": "SELECT id, struct(*) AS s FROM src GROUP BY ALL",
     "a self-join": "SELECT * FROM src a LEFT JOIN src b ON a.id = b.v",
 }
 
