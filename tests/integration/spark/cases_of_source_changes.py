@@ -169,7 +169,11 @@ ROWS: dict[str, tuple[Goes | Rebuilds | Breaks | str, ...]] = {
         Goes("partitioning", (overwritten("id + 1 AS id, v, extra", "v"),), queries=(BAG, STAR)),
         Goes(
             "upper and lower case",
-            ("ALTER TABLE src RENAME COLUMN v TO w", "ALTER TABLE src RENAME COLUMN w TO V", "INSERT INTO src VALUES (5, 20, 'e')"),
+            (
+                "ALTER TABLE src RENAME COLUMN v TO w",
+                "ALTER TABLE src RENAME COLUMN w TO V",
+                "INSERT INTO src VALUES (5, 20, 'e')",
+            ),
             MAPPED,
             queries=(BAG, STAR),
         ),
