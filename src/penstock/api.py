@@ -23,6 +23,7 @@ from penstock.changes.moments import read_timestamp
 from penstock.engine import registry
 from penstock.engine.changelog import Changelog
 from penstock.engine.handed_in import DataFrame, SparkSession
+from penstock.engine.plain_tables import create_table
 from penstock.engine.python_query import frame_from, named_query
 from penstock.engine.result_settings import result_settings
 from penstock.engine.rows_as_view import rows_as_views
@@ -362,7 +363,8 @@ class StreamTables:
         catalog, now = self._warehouse.catalog, self._warehouse.now()
         with rows_as_views(self.spark, views_in(statement.sql, catalog, now, self._minimum_lag)):
             written = self._counting(statement)
-            frame = self.spark.sql(statement.sql)
+            creates = statement.defines == "table"
+            frame = create_table(self.spark, statement.sql) if creates else self.spark.sql(statement.sql)
             inserted = written()
         if inserted is not None:
             frame = counts(self.spark, inserted)

@@ -12,11 +12,13 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
+from py4j.protocol import Py4JError
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.engine.jvm import java
+from penstock.names import quote
 
 
 class _Silence:
@@ -313,6 +315,39 @@ class Catalyst:
     def parse_expression(self, text: str) -> Any:
         """SQL text as an unresolved expression."""
         return self.session.sessionState().sqlParser().parseExpression(text)
+
+    def parse_plan(self, text: str) -> Any:
+        """A statement as Spark's parser reads it, Delta's statements included; nothing is looked up."""
+        return self.session.sessionState().sqlParser().parsePlan(text)
+
+    def parse_name(self, text: str) -> Any:
+        """The parts of a name."""
+        return self.session.sessionState().sqlParser().parseMultipartIdentifier(text)
+
+    def identified(self, plan: Any) -> Any | None:
+        """The statement that a constant IDENTIFIER(…) makes of a plan; None if the name is known only later."""
+        if node_kind(plan) != "PlanWithUnresolvedIdentifier":
+            return plan
+        name = self.constant(plan.identifierExpr())
+        return None if name is None else plan.planBuilder().apply(self.parse_name(name), plan.children())
+
+    @staticmethod
+    def constant(expression: Any) -> str | None:
+        """The value of an expression that is written out, as text; None if it is known only later."""
+        try:
+            value = expression.eval(None) if expression.foldable() else None
+        except Py4JError:
+            return None
+        return None if value is None else str(value)
+
+    def table(self, parts: Any) -> Any:
+        """What Spark's own catalog holds under a name; a temporary view of the session comes first."""
+        identifier = (
+            self.session.sessionState()
+            .sqlParser()
+            .parseTableIdentifier(".".join(quote(str(part)) for part in self.items(parts)))
+        )
+        return self.session.sessionState().catalog().getTempViewOrPermanentTableMetadata(identifier)
 
     def analyse(self, plan: Any) -> Any:
         """A resolved and checked plan."""
