@@ -21,8 +21,8 @@ def text() -> str:
         "asked, "
         "with 1 if not, and with 2 if it was called wrongly. What removes or rebuilds asks on a terminal; anywhere "
         "else, and with `--json`, it needs `--yes`, and without it does nothing and ends with 2. SQL is taken at its "
-        "word: `penstock sql` never asks. `subscribe` goes on until it is stopped, so its JSON "
-        "comes in lines.",
+        "word: `penstock sql` asks only before a source is taken from stream tables that read it. `subscribe` goes on "
+        "until it is stopped, so its JSON comes in lines.",
         _help(),
     ]
     # Typer's group keeps its commands in the order of the listing.

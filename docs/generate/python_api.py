@@ -62,6 +62,7 @@ _PARAMETERS = {
     "status": "`ACTIVE` or `SUSPENDED`.",
     "if_exists": "A missing stream table is not an error.",
     "cascade": "Drop its readers too.",
+    "yes": "Do it although stream tables need what is taken away.",
     "now": "The moment to act for; None is the present.",
     "fresh": "Show the rows as a refresh would leave them, without writing.",
     "name_or_query": "A stream table, or a query (anything with a blank in it).",

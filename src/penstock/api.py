@@ -82,6 +82,7 @@ from penstock.refresh.describe import columns_of, details_of
 from penstock.refresh.drop import drop
 from penstock.refresh.explain import Explanation, explain_query, explain_table
 from penstock.refresh.fresh import fresh_rows
+from penstock.refresh.guard_names import guard_names
 from penstock.refresh.optimize import OptimizeResult, optimize
 from penstock.refresh.read_together import rows_together
 from penstock.refresh.repair import RepairReport, rebuild
@@ -292,24 +293,25 @@ class StreamTables:
 
     # -- SQL
 
-    def sql(self, text: str, *, progress: Report | None = None) -> Any:
+    def sql(self, text: str, *, yes: bool = False, progress: Report | None = None) -> Any:
         """Run statements: ours here, everything else by Spark. Returns the last one's result.
 
         Ours give a `StatementResult`, SUBSCRIBE a `Subscription`, Spark's a DataFrame; that of an INSERT or CREATE
         TABLE … AS holds the number of rows, as Delta's of UPDATE, DELETE and MERGE do. A script is parsed whole before
-        any of it runs.
+        any of it runs. With `yes`, sources may be dropped, renamed, replaced or vacuumed although stream tables need
+        them.
         """
         result: Any = StatementResult("nothing", (), ())
         for statement in parse(text):
-            result = self._statement(statement, progress)
+            result = self._statement(statement, progress, yes)
         return result
 
-    def _statement(self, statement: Statement, progress: Report | None) -> Any:
+    def _statement(self, statement: Statement, progress: Report | None, yes: bool) -> Any:
         match statement:
             case PassThrough() if (name := plainly_refreshed(statement)) is not None:
                 return self._refresh_plainly(name, statement, progress)
             case PassThrough():
-                return self._pass_through(statement)
+                return self._pass_through(statement, yes)
             case CreateStreamTable():
                 made = self.create_stream_table(
                     statement.name,
@@ -356,8 +358,10 @@ class StreamTables:
             case Subscribe():
                 return self._subscribe(statement)
 
-    def _pass_through(self, statement: PassThrough) -> DataFrame:
-        if statement.verb == "VACUUM":
+    def _pass_through(self, statement: PassThrough, yes: bool) -> DataFrame:
+        if statement.kind != "query":
+            guard_names(self._warehouse, statement, yes)
+        if statement.verb == "VACUUM" and not yes:
             guard_vacuum(self._warehouse, statement, registry.current_schema(self.spark))
         restore_missing_names(self._warehouse)
         catalog, now = self._warehouse.catalog, self._warehouse.now()
@@ -388,7 +392,7 @@ class StreamTables:
             return _refreshed([self.refresh(name, progress=progress)])
         if not self.spark.catalog.tableExists(name):
             self._find(name)
-        self._pass_through(statement)
+        self._pass_through(statement, yes=False)
         return _said("refresh", f"{name} is no stream table: Spark will read its files anew, and nothing was computed")
 
     def _remember(self) -> None:

@@ -53,6 +53,7 @@ PARAMETERS: Final[Mapping[str, Parameter]] = {
     "status": Parameter('"SUSPENDED"'),
     "if_exists": Parameter("True"),
     "cascade": Parameter("True"),
+    "yes": Parameter("True"),
     "now": Parameter("datetime.now(UTC)", has_zone=True),
     "fresh": Parameter("True"),
     "name_or_query": Parameter('"revenue"'),

@@ -6,6 +6,7 @@
     │   ├── InvalidArgument, InvalidValue, PackageMissing, StreamTableGone, NoKey, NotRetained, NotReached
     │   ├── SubscriptionExists, SubscriptionNotFound, SubscriptionEnded
     │   ├── TableExists, SchemaNotFound, StreamTableNotFound, HasConsumers, CycleInGraph, NoCommonInstant
+    │   ├── IsStreamTable, SchemaHoldsStreamTables, HasReaders
     │   ├── NotAuthenticated, NotGranted, TooManyClients, TooSlow, RequestTooLarge, RequestRefused, ServerStopping
     │   ├── InvalidTokens, OpenToOthers, PortTaken, NotConfirmed
     │   ├── RetentionCut          clean-up would take what a stream table still needs
@@ -364,6 +365,33 @@ class HasConsumers(UsageError):
     condition = "HAS_CONSUMERS"
     message = "{name} is read by {consumers}"
     hint = "Drop those first, or drop all of them with: DROP STREAM TABLE {name} CASCADE"
+
+
+class IsStreamTable(UsageError):
+    """A statement for plain tables and views would take a stream table's name or change what is stored for it."""
+
+    condition = "IS_STREAM_TABLE"
+    message = "{name} is {what}, and this is no statement for one: {statement}"
+    hint = "{fix}"
+
+
+class SchemaHoldsStreamTables(UsageError):
+    """A schema with stream tables in it would be dropped."""
+
+    condition = "SCHEMA_HOLDS_STREAM_TABLES"
+    message = "{statement} would take the names of {names} away, which would go on being refreshed"
+    hint = "Drop them first, those that read others before these: {drops}"
+
+
+class HasReaders(UsageError):
+    """What stream tables read would be dropped, renamed or put in another's place."""
+
+    condition = "HAS_READERS"
+    message = "{statement} would take {sources} from {readers}"
+    hint = (
+        "The stored rows would stay; the next refresh would rebuild them, or be an error until the name is back. To do "
+        "it all the same: penstock sql --yes, or ps.sql(…, yes=True)."
+    )
 
 
 class CycleInGraph(UsageError):

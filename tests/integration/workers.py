@@ -314,7 +314,7 @@ class _Body:
             self._spark.sql(statement)
 
     def sql(self, text: str) -> list[list[Any]]:
-        result = self._ps.sql(text)
+        result = self._ps.sql(text, yes=True)
         rows = result.collect() if hasattr(result, "collect") else result.rows
         return [list(row) for row in rows]
 

@@ -20,6 +20,11 @@ def agree(question: str, *, yes: bool, as_json: bool) -> None:
     """Return if somebody wants it; end the command if not. Called with the warehouse open, before it is changed."""
     if yes:
         return
-    if as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if not can_ask(as_json):
         raise NotConfirmed(question=question)
     typer.confirm(question, abort=True)
+
+
+def can_ask(as_json: bool) -> bool:
+    """True if there is somebody to see a question and answer it."""
+    return not as_json and sys.stdin.isatty() and sys.stdout.isatty()

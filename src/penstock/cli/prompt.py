@@ -19,7 +19,7 @@ _LEAVE = {"\\q", "quit", "exit"}
 _COMMANDS = _LEAVE | {"help", "?"}
 
 
-def converse(desk: Desk, limit: int) -> None:
+def converse(desk: Desk, limit: int, yes: bool) -> None:
     r"""Read and run statements until `\q` or the end of input."""
     _remember_lines()
     typer.echo(r"Penstock SQL. Statements end with ;   help for help, quit to leave.")
@@ -40,10 +40,10 @@ def converse(desk: Desk, limit: int) -> None:
                 return
             typed = ""
             continue
-        typed = _run_complete(desk, typed + line + "\n", limit)
+        typed = _run_complete(desk, typed + line + "\n", limit, yes)
 
 
-def _run_complete(desk: Desk, typed: str, limit: int) -> str:
+def _run_complete(desk: Desk, typed: str, limit: int, yes: bool) -> str:
     """Run the statements that are complete, and return what is not."""
     from penstock.cli.sql import run_shown
     from penstock.lang import split_script
@@ -51,7 +51,7 @@ def _run_complete(desk: Desk, typed: str, limit: int) -> str:
     statements, rest = split_script(typed)
     for statement in statements:
         try:
-            run_shown(desk, statement, limit)
+            run_shown(desk, statement, limit, yes)
         except KeyboardInterrupt:
             typer.echo("interrupted", err=True)
             return ""

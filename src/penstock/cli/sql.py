@@ -14,10 +14,12 @@ from typing import Annotated, Any
 import typer
 
 from penstock.cli import failure
+from penstock.cli.consent import Yes, can_ask
 from penstock.cli.desk import Desk, failing, looking, opened
 from penstock.cli.durations import spoken
 from penstock.cli.follow import follow
 from penstock.cli.options import HERE, AsJson, Warehouse, read_text
+from penstock.errors import HasReaders, RetentionCut
 
 _AFFECTED = "num_affected_rows"
 
@@ -33,13 +35,14 @@ def sql(
         typer.Option("-f", "--file", metavar="FILE", help="A script to run; - is standard input.", show_default=False),
     ] = None,
     limit: Annotated[int, typer.Option("--limit", min=0, help="Show at most this many rows; 0 shows all.")] = 50,
+    yes: Yes = False,
     warehouse: Warehouse = HERE,
     as_json: AsJson = False,
 ) -> None:
     """Run SQL: stream table statements, and all of Spark's.
 
     Without statements and -f, they come from standard input, or from a prompt on a terminal. A statement is taken at
-    its word: DROP and REPLACE do not ask.
+    its word: DROP STREAM TABLE does not ask. What would take a source from stream tables that read it does.
 
     \b
     Examples:
@@ -57,7 +60,7 @@ def sql(
         from penstock.cli.prompt import converse
 
         with opened(ctx, warehouse, as_json) as desk:
-            converse(desk, limit)
+            converse(desk, limit, yes)
         return
     script = execute if execute is not None else read_text(file or Path("-"))
     with failing(as_json):
@@ -66,7 +69,7 @@ def sql(
             raise typer.BadParameter("SUBSCRIBE does not end; for JSON lines use: penstock subscribe NAME --json")
     # What only follows changes needs no Spark.
     with (looking if follows and len(statements) == 1 else opened)(ctx, warehouse, as_json) as desk:
-        _run_all(desk, statements, limit)
+        _run_all(desk, statements, limit, yes)
 
 
 def read_script(script: str) -> tuple[list[str], bool]:
@@ -78,16 +81,16 @@ def read_script(script: str) -> tuple[list[str], bool]:
     return [*complete, rest] if rest else complete, bool(parsed) and isinstance(parsed[-1], Subscribe)
 
 
-def _run_all(desk: Desk, statements: list[str], limit: int) -> None:
+def _run_all(desk: Desk, statements: list[str], limit: int, yes: bool) -> None:
     results: list[dict[str, Any]] = []
     for number, statement in enumerate(statements):
         try:
             if desk.as_json:
-                results.append(run(desk, statement, limit))
+                results.append(run(desk, statement, limit, yes))
             else:
                 if number:
                     desk.print()
-                run_shown(desk, statement, limit)
+                run_shown(desk, statement, limit, yes)
         except Exception as error:
             if not desk.as_json:
                 raise
@@ -98,10 +101,20 @@ def _run_all(desk: Desk, statements: list[str], limit: int) -> None:
         desk.document({"results": results})
 
 
-def run(desk: Desk, statement: str, limit: int) -> dict[str, Any]:
+def run(desk: Desk, statement: str, limit: int, yes: bool) -> dict[str, Any]:
     """Run one statement and return its result; `more` is the number of rows beyond the limit."""
+    try:
+        return _answered(desk, statement, limit, yes)
+    except (HasReaders, RetentionCut) as refused:
+        if not can_ask(desk.as_json) or not typer.confirm(f"{refused.text}. Do it all the same?"):
+            raise
+        return _answered(desk, statement, limit, yes=True)
+
+
+def _answered(desk: Desk, statement: str, limit: int, yes: bool) -> dict[str, Any]:
+    said = {"yes": True} if yes else {}
     with desk.working(_summary(statement)) as progress:
-        result = desk.tables.sql(statement, progress=progress)
+        result = desk.tables.sql(statement, progress=progress, **said)
         if result is None:
             return {"kind": "ok", "columns": [], "rows": [], "more": 0, "message": None}
         if hasattr(result, "collect"):
@@ -132,13 +145,13 @@ def _collected(frame: Any, limit: int) -> dict[str, Any]:
     return {"kind": "rows", "columns": columns, "rows": rows, "more": more, "message": None}
 
 
-def run_shown(desk: Desk, statement: str, limit: int) -> None:
+def run_shown(desk: Desk, statement: str, limit: int, yes: bool) -> None:
     """Run one statement and print its result for a person."""
     from penstock.cli.answers import answer_table
     from penstock.cli.tables import console, print_rows
 
     begun = time.monotonic()
-    result = run(desk, statement, limit)
+    result = run(desk, statement, limit, yes)
     took = f" ({spoken(time.monotonic() - begun)})"
     if result["kind"] == "changes":
         follow(desk, result["subscription"], rows=limit)

@@ -39,6 +39,23 @@ def current_schema(spark: SparkSession) -> str:
     return str(spark.catalog.currentDatabase())
 
 
+def current_catalog(spark: SparkSession) -> str:
+    """The current catalog."""
+    return str(spark.catalog.currentCatalog())
+
+
+def has_temporary_view(spark: SparkSession, name: str) -> bool:
+    """True if the session has a temporary view of that name, which then stands before any table."""
+    return bool(spark._jsparkSession.sessionState().catalog().getTempView(name).isDefined())
+
+
+def is_managed(spark: SparkSession, name: TableName) -> bool:
+    """True if there is such a table, and its files are deleted when it is dropped."""
+    if kind_of(spark, name) != "table":
+        return False
+    return str(_external(spark).getTable(name.schema, name.table).tableType().name()) == MANAGED
+
+
 def schema_exists(spark: SparkSession, schema: str) -> bool:
     """True if the database exists."""
     return bool(_external(spark).databaseExists(schema))

@@ -191,7 +191,7 @@ def guard_vacuum(warehouse: Warehouse, statement: PassThrough, current_schema: s
     readers = {each.stream_table_id for each in catalog.all_dependencies() if _at(each, path)}
     tables = [meta for meta in catalog.get_all() if meta.id in readers]
     needed = chain(holdings(catalog, warehouse.logs, tables), held_by_subscribers(catalog, warehouse.logs))
-    found = [each for each in needed if _place(each.source_path) == path]
+    found = [each for each in needed if place(each.source_path) == path]
     cut = [each for each in found if each.cut_by(asked.retain if asked.retain is not None else each.files_kept, now)]
     if cut:
         raise _refusal(statement.sql.strip(), cut, now)
@@ -213,27 +213,27 @@ def _refusal(statement: str, cut: list[Holding], now: datetime) -> RetentionCut:
             f"Let it read on and acknowledge, or drop it: penstock subscriptions --drop {first.split()[-1]}. Or keep "
             f"more: RETAIN {hours} HOURS."
             if first.startswith(SUBSCRIPTION)
-            else f"Refresh first: REFRESH STREAM TABLE {first}. Or keep more: RETAIN {hours} HOURS. Through a plain "
-            "Spark session (ps.spark.sql) it runs all the same; the stream table is then rebuilt by its next refresh."
+            else f"Refresh first: REFRESH STREAM TABLE {first}. Or keep more: RETAIN {hours} HOURS. With penstock sql "
+            "--yes or ps.sql(…, yes=True) it runs all the same; the stream table is then rebuilt by its next refresh."
         ),
     )
 
 
 def _vacuumed(warehouse: Warehouse, asked: Vacuum, current_schema: str) -> str | None:
     if asked.path is not None:
-        return _place(asked.path)
+        return place(asked.path)
     try:
         path = table_path(warehouse.spark, TableName.parse(asked.table or "", current_schema))
     except PenstockError:
         return None
-    return None if path is None else _place(path)
+    return None if path is None else place(path)
 
 
 def _at(dependency: Dependency, path: str) -> bool:
-    return dependency.source_path is not None and _place(dependency.source_path) == path
+    return dependency.source_path is not None and place(dependency.source_path) == path
 
 
-def _place(path: str) -> str:
+def place(path: str) -> str:
     """Where a folder really is, whichever links lead to it."""
     plain = folder(path)
     return os.path.realpath(plain) if plain.startswith("/") else plain

@@ -118,7 +118,7 @@ def test_a_stream_table_keeps_its_columns_through_change_and_rebuild(ps: StreamT
         assert ps.refresh(name).action == action
         assert ps.audit(name).exact, name
     assert ps.table("apart").collect()[0].n == 3
-    ps.sql("CREATE OR REPLACE TABLE src AS SELECT 1 AS more, 2L AS v, 'n' AS name, 'e' AS extra, 1 AS id")
+    ps.sql("CREATE OR REPLACE TABLE src AS SELECT 1 AS more, 2L AS v, 'n' AS name, 'e' AS extra, 1 AS id", yes=True)
     for name, held in columns.items():
         ps.refresh(name)
         assert ps.audit(name).exact, name

@@ -96,7 +96,7 @@ def test_a_dropped_source_is_missing(ps: StreamTables) -> None:
     ps.create_stream_table("st", "SELECT id FROM src")
     ps.create_stream_table("reader", "SELECT count(*) AS n FROM st")
     held = rows(ps)
-    ps.sql("DROP TABLE src")
+    ps.sql("DROP TABLE src", yes=True)
     with pytest.raises(SourceMissing, match="src"):
         ps.refresh("st")
     assert (state(ps)[0], rows(ps), rows(ps, "reader")) == ("ERROR", held, [(1,)])

@@ -59,7 +59,7 @@ def begin(ps: StreamTables, case: Goes | Rebuilds | Breaks) -> dict[str, list[st
 
 def do(ps: StreamTables, change: Change) -> None:
     if isinstance(change, str):
-        ps.sql(change)
+        ps.sql(change, yes=True)
     else:
         change(ps.spark)
 
@@ -222,7 +222,7 @@ def test_a_redefined_view_is_noticed_even_if_no_row_moved(ps: StreamTables) -> N
     assert_exact(ps, "st")
     assert_exact(ps, "reader")
 
-    ps.sql("DROP VIEW inner_view")
+    ps.sql("DROP VIEW inner_view", yes=True)
     with pytest.raises(QueryInvalid, match="inner_view"):
         ps.refresh("st")
     assert ps.status()[1].status == "ERROR"
@@ -311,7 +311,7 @@ def test_a_name_that_stands_for_a_table_elsewhere_is_followed(ps: StreamTables, 
     ps.sql(f"CREATE TABLE moving USING delta LOCATION '{tmp_path / 'one'}'")
     ps.create_stream_table("st", "SELECT id FROM moving")
     # The files of the first one stay where they are.
-    ps.sql("DROP TABLE moving")
+    ps.sql("DROP TABLE moving", yes=True)
     ps.sql(f"CREATE TABLE moving USING delta LOCATION '{tmp_path / 'two'}'")
     assert ps.refresh("st").action == "REINITIALIZE"
     assert_exact(ps, "st")

@@ -220,7 +220,7 @@ def test_the_prompt_gathers_lines_until_a_semicolon(
     monkeypatch.setattr("builtins.input", lambda shown: next(lines))
     monkeypatch.setattr(prompt, "_remember_lines", lambda: None)
     tables = FakeTables()
-    prompt.converse(Desk(tables, False), 50)
+    prompt.converse(Desk(tables, False), 50, yes=False)
     asked = [call[1][0] for call in tables.calls if call[0] == "sql"]
     assert asked == ["SELECT *\nFROM revenue", "SELECT\n'a;b'", "SELECT * FROM missing"]
     shown = capsys.readouterr()
@@ -238,7 +238,7 @@ def test_the_prompt_helps_and_can_be_left_in_words(
     monkeypatch.setattr("builtins.input", lambda shown: next(lines))
     monkeypatch.setattr(prompt, "_remember_lines", lambda: None)
     tables = FakeTables()
-    prompt.converse(Desk(tables, False), 50)
+    prompt.converse(Desk(tables, False), 50, yes=False)
     assert not tables.calls
     assert "SHOW STREAM TABLES" in capsys.readouterr().out
 
@@ -255,7 +255,7 @@ def test_the_prompt_survives_control_c_and_ends_with_control_d(monkeypatch: pyte
     monkeypatch.setattr("builtins.input", answer)
     monkeypatch.setattr(prompt, "_remember_lines", lambda: None)
     tables = FakeTables()
-    prompt.converse(Desk(tables, False), 50)
+    prompt.converse(Desk(tables, False), 50, yes=False)
     assert [call[1][0] for call in tables.calls] == ["SELECT 1"]
 
 
@@ -266,7 +266,7 @@ def test_the_prompt_comes_back_after_changes_were_followed(
     monkeypatch.setattr("builtins.input", lambda shown: next(lines))
     monkeypatch.setattr(prompt, "_remember_lines", lambda: None)
     tables = FakeTables()
-    prompt.converse(Desk(tables, False), 2)
+    prompt.converse(Desk(tables, False), 2, yes=False)
     assert [call[1][0] for call in tables.calls] == ["SUBSCRIBE revenue", "SELECT 1"]
     shown = capsys.readouterr().out
     assert "… and 28 more" in shown

@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 from penstock.cli.desk import Openers
 from penstock.cli.main import app
+from penstock.errors import HasReaders
 
 REMOVING_OR_REBUILDING = [
     ["drop", "other"],
@@ -107,6 +108,34 @@ def test_a_question_that_nobody_can_see_is_not_asked(warehouse: Path) -> None:
     with (warehouse / "log").open("w") as log, terminal("y\n", []), patch("sys.stdout", log):
         assert app(["drop", "other"], obj=sick(tables), standalone_mode=False) == 2
     assert not changes(tables)
+
+
+class Read(FakeTables):
+    """A warehouse in which stream tables read what is to be dropped."""
+
+    def _sql(self, text: str, yes: bool = False) -> None:
+        if not yes:
+            raise HasReaders(statement=text, sources="shop.orders", readers="shop.revenue")
+
+
+def test_a_source_that_is_read_is_dropped_with_yes_or_after_a_question(warehouse: Path) -> None:
+    drops = ["sql", "DROP TABLE orders"]
+    for more in ([], ["--json"]):
+        tables = Read()
+        refused = CliRunner().invoke(app, [*drops, *more], obj=fake_openers(tables), input="y\n")
+        assert refused.exit_code == 1
+        assert "HAS_READERS" in refused.output
+        assert "would take shop.orders from shop.revenue" in refused.output
+    for arguments, answer, said in (
+        ([*drops, "--yes"], "", [True]),
+        (drops, "y\n", [False, True]),
+        (drops, "n\n", [False]),
+    ):
+        tables, shown = Read(), list[str]()
+        with terminal(answer, shown):
+            app(arguments, obj=fake_openers(tables), standalone_mode=False)
+        assert [keywords.get("yes", False) for _, _, keywords in tables.calls] == said
+        assert ("Do it all the same? [y/N]" in "".join(shown)) == bool(answer)
 
 
 @pytest.mark.parametrize(
