@@ -35,6 +35,7 @@ from penstock.errors import (
     InvalidName,
     NotAllRefreshed,
     QueryInvalid,
+    ReadOnly,
     StreamTableNotFound,
     TableBusy,
     TableExists,
@@ -190,7 +191,9 @@ def repair(
     broken = fault(place)
     kept = set_aside(place) if broken else None
     # From here on there is one, if only an empty one.
-    open_catalog(place).close()
+    with open_catalog(place) as held:
+        if held.read_only:
+            raise ReadOnly(place=root)
     with open(root, spark=spark, catalog=catalog, settings=settings) as opened:
         report = opened.repair()
     lines = report.lines if kept is None else (f"{place} cannot be used ({broken}): kept as {kept}", *report.lines)
@@ -251,10 +254,11 @@ class StreamTables:
     def _restore(self) -> None:
         """Make this process know what the warehouse holds."""
         spark, catalog = self.spark, self._warehouse.catalog
-        catalog.close_orphans(now=catalog.now())
-        keep = timedelta(days=self.settings.history_keep_days)
-        catalog.prune_history(keep, now=self._warehouse.now())
-        catalog.prune_alerts(keep, now=self._warehouse.now())
+        if not catalog.read_only:
+            catalog.close_orphans(now=catalog.now())
+            keep = timedelta(days=self.settings.history_keep_days)
+            catalog.prune_history(keep, now=self._warehouse.now())
+            catalog.prune_alerts(keep, now=self._warehouse.now())
         if registry.is_forgetful(spark):
             restore_names(self._warehouse)
 

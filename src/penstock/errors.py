@@ -54,8 +54,12 @@ do next.
 
 from __future__ import annotations
 
+import errno
 from enum import StrEnum
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
+
+NOT_WRITABLE: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+"""What the system answers where this user may not write; see `ReadOnly`."""
 
 
 class Retry(StrEnum):

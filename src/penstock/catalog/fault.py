@@ -6,7 +6,6 @@ Penstock has none. Nothing is ever deleted: a broken catalog stays beside the ne
 
 from __future__ import annotations
 
-import errno
 import sqlite3
 from contextlib import closing
 from itertools import count
@@ -14,14 +13,17 @@ from pathlib import Path
 from typing import Final
 
 from penstock.catalog.database import REPAIR
+from penstock.catalog.look_at_sqlite import connect_to_look
 from penstock.catalog.open_catalog import CATALOG_FILE, is_address
 from penstock.catalog.sqlite import SqliteCatalog, fix_of, make_schema
 from penstock.catalog.upgrade import latest, stored_version
-from penstock.errors import CatalogError, ReadOnly
+from penstock.errors import NOT_WRITABLE, CatalogError, ReadOnly
 
 _BESIDE: Final = ("-wal", "-shm", "-journal")
-_REFUSED: Final = {errno.EACCES, errno.EPERM, errno.EROFS}
 _ALL: Final = 2**31
+
+_PATIENCE: Final = 2.0
+"""Seconds to wait for somebody who writes."""
 
 
 def fault(place: str | Path) -> str | None:
@@ -34,7 +36,7 @@ def fault(place: str | Path) -> str | None:
     if path.stat().st_size == 0:
         return "it is empty"
     try:
-        with closing(_look(path)) as connection:
+        with closing(connect_to_look(path, _PATIENCE)) as connection:
             (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
             if verdict != "ok":
                 return " ".join(str(verdict).split())
@@ -53,16 +55,10 @@ def fault(place: str | Path) -> str | None:
 def schema_of(path: Path, *, must_exist: bool) -> int:
     """The schema of a catalog without a fault, 0 for none yet; an error is that of opening it."""
     try:
-        with closing(_look(path)) as connection:
-            connection.row_factory = sqlite3.Row
+        with closing(connect_to_look(path, _PATIENCE)) as connection:
             return stored_version(connection, _shape(connection), str(path), must_exist=must_exist)
     except sqlite3.Error as error:
         raise CatalogError(why=f"{path}: {error}", fix=fix_of(error)) from error
-
-
-def _look(path: Path) -> sqlite3.Connection:
-    # `mode=ro` neither creates the file nor takes a lock that a running scheduler would notice.
-    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=2)
 
 
 def _version(connection: sqlite3.Connection) -> int | None:
@@ -120,7 +116,7 @@ def set_aside(place: str | Path) -> Path:
             if part.exists():
                 part.rename(aside.with_name(aside.name + ending))
     except OSError as error:
-        if error.errno not in _REFUSED:
+        if error.errno not in NOT_WRITABLE:
             raise
         raise ReadOnly(place=path.parent) from error
     return aside

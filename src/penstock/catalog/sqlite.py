@@ -15,6 +15,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from penstock.catalog.database import BUSY, REPAIR, REPORT, Database, Statements
+from penstock.catalog.look_at_sqlite import connect_to_look
 from penstock.catalog.migrations import MIGRATIONS
 from penstock.catalog.model import Alert
 from penstock.catalog.sql_catalog import SqlCatalog
@@ -114,20 +115,8 @@ class SqliteDatabase(Database):
         return self._connection
 
     def _open_to_look(self) -> sqlite3.Connection:
-        """A connection for one look: whether another user's writer is at work can be another matter by the next."""
-        address = f"{Path(self.place).absolute().as_uri()}?mode=ro"
-        connection = self._connect_to_look(address)
-        try:
-            version = self._version(connection)
-        except sqlite3.OperationalError:
-            # Without a writer there is no index of the log, and here none can be made. Then the log is empty, too, or
-            # this must fail: the file alone would be an older state.
-            connection.close()
-            log = Path(f"{self.place}-wal")
-            if log.exists() and log.stat().st_size:
-                raise
-            connection = self._connect_to_look(f"{address}&immutable=1")
-            version = self._version(connection)
+        connection = connect_to_look(Path(self.place), self._patience)
+        version = self._version(connection)
         if version != latest():
             connection.close()
             raise CatalogUnusable(
@@ -135,13 +124,6 @@ class SqliteDatabase(Database):
                 why=f"its schema is {version}, not {latest()}, and it cannot be written to by this user",
                 fix="Open it once as a user who may write there.",
             )
-        return connection
-
-    def _connect_to_look(self, address: str) -> sqlite3.Connection:
-        connection = sqlite3.connect(
-            address, uri=True, timeout=self._patience, isolation_level=None, check_same_thread=False
-        )
-        connection.row_factory = sqlite3.Row
         return connection
 
     def _upgrade(self, connection: sqlite3.Connection) -> None:

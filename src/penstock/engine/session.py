@@ -28,7 +28,7 @@ from pyspark.sql import SparkSession
 from penstock.engine.jars import resolve_jars
 from penstock.engine.java import require_java
 from penstock.engine.jvm import java
-from penstock.errors import SessionMisconfigured, WarehouseUnusable
+from penstock.errors import NOT_WRITABLE, ReadOnly, SessionMisconfigured, WarehouseUnusable
 from penstock.settings import Settings
 
 SPARK_VERSION = "4.2"
@@ -62,6 +62,8 @@ def start_session(
     try:
         logs.mkdir(parents=True, exist_ok=True)
     except OSError as error:
+        if error.errno in NOT_WRITABLE:
+            raise ReadOnly(place=warehouse) from error
         raise WarehouseUnusable(
             path=warehouse, why=error.strerror or error, fix="Choose a folder that can be written to."
         ) from error
