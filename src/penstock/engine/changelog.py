@@ -25,7 +25,7 @@ from penstock.engine.delta_log import Commit, DataFile, DeltaLog, Snapshot
 from penstock.engine.interval import ChangeSet, Kind, Part, Way, classify, ways
 from penstock.engine.log_storage import local_path
 from penstock.engine.net_events import Events, net_events, whole_state
-from penstock.engine.storage import ID_KEY, records, standing
+from penstock.engine.storage import ids_of, records, standing
 from penstock.engine.storage_schema import same_columns
 from penstock.engine.unread import unread
 from penstock.errors import (
@@ -141,11 +141,11 @@ class Changelog:
 
     def _ours(self, version: int) -> Entry | None:
         try:
-            info, identity = self._log.commit(version).info, self._log.snapshot().properties.get(ID_KEY, "")
+            info, ids = self._log.commit(version).info, ids_of(self._log.snapshot().properties)
         except (FrontierLost, SourceMissing):
             return None
         with self._understood():
-            record = record_in(info, identity)
+            record = record_in(info, *ids)
         return None if record is None else Entry(version, record)
 
     @contextmanager

@@ -113,8 +113,8 @@ class CommitRecord:
             raise ValueError(f"this commit record is incomplete: {broken}") from broken
 
 
-def record_in(commit_info: Mapping[str, Any], stream_table_id: str) -> CommitRecord | None:
-    """The record in a commit's `commitInfo` if it is one of this stream table, else None.
+def record_in(commit_info: Mapping[str, Any], *ids: str) -> CommitRecord | None:
+    """The record in a commit's `commitInfo` if it is one of the stream table that has or had these ids, else None.
 
     A record of ours in a format of a later Penstock raises ValueError: taking that commit for a foreign one would
     rebuild a healthy table.
@@ -126,7 +126,7 @@ def record_in(commit_info: Mapping[str, Any], stream_table_id: str) -> CommitRec
         fields = json.loads(text)
     except ValueError:
         return None
-    if not isinstance(fields, dict) or fields.get("stream_table_id") != stream_table_id or "refresh_id" not in fields:
+    if not isinstance(fields, dict) or fields.get("stream_table_id") not in ids or "refresh_id" not in fields:
         return None
     return CommitRecord.from_json(text)
 

@@ -42,6 +42,9 @@ from penstock.names import HIDDEN
 ID_KEY = "penstock.id"
 """Configuration key of the stream table's id, which is also the app id of its transactions."""
 
+FORMER_IDS_KEY = "penstock.former_ids"
+"""Configuration key of the ids that the commits of the table's originals carry, JSON list; only copies have it."""
+
 DEFINITION_KEY = "penstock.definition"
 """Configuration key of the definition, JSON text."""
 
@@ -223,7 +226,7 @@ class Storage:
             raise StorageMissing(name=self.path, path=self.path, why=f"its property {ID_KEY} was removed")
         version = handle.version()
         not_fast = not_writable_by_delta_rs(handle)
-        found = _since_our_record(log or DeltaLog(self.path), version, stream_table_id)
+        found = _since_our_record(log or DeltaLog(self.path), version, ids_of(configuration))
         return Pin(
             version=version,
             table_id=self.table_id,
@@ -255,10 +258,9 @@ class Storage:
 def standing(log: DeltaLog) -> Standing:
     """Where a storage stands, from its log alone: nothing can be committed from here, and no handle is opened."""
     snapshot = log.snapshot()
-    stream_table_id = snapshot.properties.get(ID_KEY)
-    if not stream_table_id:
+    if not snapshot.properties.get(ID_KEY):
         raise StorageMissing(name=log.root, path=log.root, why=f"its property {ID_KEY} was removed")
-    found = _since_our_record(log, snapshot.version, stream_table_id)
+    found = _since_our_record(log, snapshot.version, ids_of(snapshot.properties))
     return Standing(
         version=snapshot.version,
         table_id=snapshot.table_id,
@@ -273,15 +275,20 @@ def standing(log: DeltaLog) -> Standing:
 
 def records(log: DeltaLog) -> Iterator[tuple[int, CommitRecord]]:
     """Our commits of rows with their versions, newest first, as far back as nobody else has changed rows."""
-    version, stream_table_id = log.latest_version(), log.snapshot().properties.get(ID_KEY, "")
+    version, ids = log.latest_version(), ids_of(log.snapshot().properties)
     while True:
-        found = _since_our_record(log, version, stream_table_id)
+        found = _since_our_record(log, version, ids)
         if found.damaged or found.record is None or found.record_version is None:
             return
         yield found.record_version, found.record
         if found.record.base_version is None:
             return
         version = found.record.base_version
+
+
+def ids_of(properties: Mapping[str, str]) -> tuple[str, ...]:
+    """The id of a stream table and those that it had in the warehouses it was copied from, newest first."""
+    return properties.get(ID_KEY, ""), *json.loads(properties.get(FORMER_IDS_KEY, "[]"))
 
 
 def key_configuration(key: tuple[str, ...] | None) -> dict[str, str]:
@@ -425,7 +432,7 @@ class _Found:
         return pending or self.lost
 
 
-def _since_our_record(log: DeltaLog, version: int, stream_table_id: str) -> _Found:
+def _since_our_record(log: DeltaLog, version: int, ids: tuple[str, ...]) -> _Found:
     """Walk the log back to our newest record, judging every other commit on the way.
 
     A Spark commit of ours can have landed on top of a commit that it never saw; its record names the version it was
@@ -440,13 +447,13 @@ def _since_our_record(log: DeltaLog, version: int, stream_table_id: str) -> _Fou
         except FrontierLost:
             found.damaged = found.damaged or f"the log entry of version {version} is gone"
             return found
-        record = record_in(commit.info, stream_table_id) if found.record is None else None
+        record = record_in(commit.info, *ids) if found.record is None else None
         if record is not None:
             found.record, found.record_version = record, version
             found.defined_at = version if found.defined_at is None else found.defined_at
             stop = version - 1 if record.base_version is None else record.base_version
         else:
-            _judge(found, commit, stream_table_id)
+            _judge(found, commit, ids)
         version -= 1
     if found.schema_touched and found.damaged is None:
         found.damaged = _schema_damage(log, newest, found.record_version or 0)
@@ -455,15 +462,16 @@ def _since_our_record(log: DeltaLog, version: int, stream_table_id: str) -> _Fou
     return found
 
 
-def _judge(found: _Found, commit: Commit, stream_table_id: str) -> None:
+def _judge(found: _Found, commit: Commit, ids: tuple[str, ...]) -> None:
     note = commit.info.get(USER_METADATA)
-    if note in (configuration_note(stream_table_id), configuration_note(stream_table_id, defines=True)):
+    defines = note in {configuration_note(each, defines=True) for each in ids}
+    if defines or note in {configuration_note(each) for each in ids}:
         # Below the record, a definition was in force before it.
-        if found.record is None and note == configuration_note(stream_table_id, defines=True):
+        if found.record is None and defines:
             found.defined = True
             found.defined_at = commit.version if found.defined_at is None else found.defined_at
         return
-    laid_out_by = _layout_in(commit.info, stream_table_id)
+    laid_out_by = _layout_in(commit.info, ids)
     if laid_out_by is not None and not commit.moves_data:
         found.laid_out_by = found.laid_out_by or laid_out_by
         return
@@ -514,7 +522,7 @@ def _noted(note: str) -> CommitProperties:
     return CommitProperties(custom_metadata={USER_METADATA: note}, max_commit_retries=0)
 
 
-def _layout_in(info: Mapping[str, Any], stream_table_id: str) -> tuple[str, ...] | None:
+def _layout_in(info: Mapping[str, Any], ids: tuple[str, ...]) -> tuple[str, ...] | None:
     """The columns in a layout note of this stream table; None if the commit carries none."""
     text = info.get(USER_METADATA)
     if not isinstance(text, str) or _LAYOUT_NOTE not in text:
@@ -523,7 +531,7 @@ def _layout_in(info: Mapping[str, Any], stream_table_id: str) -> tuple[str, ...]
         told = json.loads(text)
     except ValueError:
         return None
-    ours = isinstance(told, dict) and told.get(_LAYOUT_NOTE) == stream_table_id
+    ours = isinstance(told, dict) and told.get(_LAYOUT_NOTE) in ids
     return tuple(told.get("columns", ())) if ours else None
 
 
