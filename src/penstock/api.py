@@ -30,6 +30,7 @@ from penstock.engine.rows_as_view import rows_as_views
 from penstock.engine.session import check_session, start_session
 from penstock.engine.storage import Storage
 from penstock.engine.threads import spark_threads
+from penstock.engine.workspace import Logs
 from penstock.engine.written_rows import counting_rows, counts
 from penstock.errors import (
     InvalidName,
@@ -90,6 +91,7 @@ from penstock.refresh.repair import RepairReport, rebuild
 from penstock.refresh.restore_names import restore_missing_names, restore_names
 from penstock.refresh.result import RefreshResult, Report
 from penstock.refresh.retention import guard_vacuum
+from penstock.refresh.settle import Opened, settle
 from penstock.refresh.show_create import create_text
 from penstock.refresh.shown import ShownVersion, shown_versions
 from penstock.refresh.together import refresh_together
@@ -213,7 +215,7 @@ class StreamTables:
         catalog: str | None = None,
         settings: Settings | Mapping[str, Any] | None = None,
     ) -> None:
-        root = warehouse_folder(path)
+        root = warehouse_folder(path).resolve()
         try:
             root.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -223,7 +225,13 @@ class StreamTables:
         logging.getLogger("penstock").setLevel(held.log_level.upper())
         if held.log_format == "json":
             log_to("json")
-        opened = open_catalog(catalog or catalog_place(root, held.catalog), must_exist=holds_stream_tables(root))
+        place, logs = catalog or catalog_place(root, held.catalog), Logs(str(root))
+        opened = open_catalog(place, root, must_exist=holds_stream_tables(root))
+        try:
+            settle(Opened(root, opened, place, logs, datetime.now(UTC)))
+        except BaseException:
+            opened.close()
+            raise
         self._owns_spark = spark is None
         if spark is not None:
             check_session(spark)
@@ -235,6 +243,7 @@ class StreamTables:
             settings=held,
             now=lambda: datetime.now(UTC),
             sleep=time.sleep,
+            logs=logs,
         )
         warehouse = self._warehouse
         self._monitor = Monitor(

@@ -312,6 +312,17 @@ class Subscriber:
 
 
 @dataclass(frozen=True, slots=True)
+class WarehouseIdentity:
+    """Which warehouse it is, and where it was opened last: its folder, symbolic links followed, and the machine."""
+
+    id: str
+    place: str
+    host: str
+    copy_of: str = ""
+    """The folder that it was copied from; empty if it is no copy."""
+
+
+@dataclass(frozen=True, slots=True)
 class JournalEntry:
     """The events of one commit in the order of all stream tables: `events` places from `position` on."""
 

@@ -27,11 +27,15 @@ def is_address(place: str | Path) -> TypeGuard[str]:
     return isinstance(place, str) and split_address(place) is not None
 
 
-def open_catalog(place: str | Path, *, must_exist: bool = False) -> SqlCatalog:
-    """Open the catalog that is there, or make one; where one `must_exist`, CatalogLost."""
+def open_catalog(place: str | Path, root: Path | None = None, *, must_exist: bool = False) -> SqlCatalog:
+    """Open the catalog that is there, or make one; where one `must_exist`, CatalogLost.
+
+    Paths in it start at `root`, the folder of the warehouse; without one, at the place that the catalog names itself.
+    """
+    folder = None if root is None else str(root)
     if is_address(place):
         # Here and not above: most warehouses never talk to a server, and the driver takes time to load.
         from penstock.catalog.postgres import PostgresCatalog
 
-        return PostgresCatalog(place, must_exist=must_exist)
-    return SqliteCatalog(place, must_exist=must_exist)
+        return PostgresCatalog(place, root=folder, must_exist=must_exist)
+    return SqliteCatalog(place, root=folder, must_exist=must_exist)

@@ -41,11 +41,13 @@ class PostgresCatalog(SqlCatalog):
         self,
         url: str,
         *,
+        root: str | None = None,
         busy_timeout: timedelta = timedelta(seconds=30),
         reconnect_timeout: timedelta = timedelta(seconds=15),
         must_exist: bool = False,
     ) -> None:
-        super().__init__(PostgresDatabase(PostgresAddress.parse(url), busy_timeout, reconnect_timeout, must_exist))
+        address = PostgresAddress.parse(url)
+        super().__init__(PostgresDatabase(address, busy_timeout, reconnect_timeout, must_exist), root)
 
 
 class PostgresDatabase(Database):

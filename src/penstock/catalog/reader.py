@@ -19,6 +19,7 @@ from penstock.catalog.model import (
     RefreshRecord,
     StreamTableMeta,
     Subscriber,
+    WarehouseIdentity,
 )
 from penstock.names import TableName
 
@@ -134,6 +135,10 @@ class CatalogReader(ABC):
     @abstractmethod
     def paused(self) -> bool:
         """True while no scheduler of this catalog may start a refresh."""
+
+    @abstractmethod
+    def identity(self) -> WarehouseIdentity | None:
+        """Whose catalog this is, or None if it has never been said."""
 
     @abstractmethod
     def now(self) -> datetime:

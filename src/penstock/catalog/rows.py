@@ -27,9 +27,11 @@ from penstock.catalog.model import (
     Status,
     StreamTableMeta,
     Subscriber,
+    WarehouseIdentity,
 )
 from penstock.errors import InternalError
 from penstock.names import Frontier, TableName
+from penstock.places import Places, is_written_out
 
 
 def moment(value: datetime) -> str:
@@ -67,14 +69,14 @@ def lag_seconds(lag: timedelta | None) -> float | None:
     return None if lag is None else lag.total_seconds()
 
 
-def write_stream_table(meta: StreamTableMeta) -> dict[str, Any]:
+def write_stream_table(meta: StreamTableMeta, places: Places) -> dict[str, Any]:
     """One stream table as column → value; `id`, `created_at` and `updated_at` are the database's to give."""
     return {
         "catalog": meta.name.catalog,
         "schema_name": meta.name.schema,
         "table_name": meta.name.table,
         "table_id": meta.table_id,
-        "path": meta.path,
+        "path": places.kept(meta.path),
         "query": meta.query,
         "database_name": meta.database,
         "settings": json_text(dict(meta.settings)),
@@ -99,14 +101,14 @@ def write_stream_table(meta: StreamTableMeta) -> dict[str, Any]:
     }
 
 
-def read_stream_table(row: Row) -> StreamTableMeta:
+def read_stream_table(row: Row, places: Places) -> StreamTableMeta:
     """One stream table from its row."""
     lag = row["target_lag_seconds"]
     return StreamTableMeta(
         id=row["id"],
         name=TableName(row["schema_name"], row["table_name"], row["catalog"]),
         table_id=row["table_id"],
-        path=row["path"],
+        path=places.real(row["path"]),
         query=row["query"],
         database=row["database_name"],
         settings=json.loads(row["settings"]),
@@ -133,26 +135,31 @@ def read_stream_table(row: Row) -> StreamTableMeta:
     )
 
 
-def write_dependency(stream_table_id: int, dependency: Dependency) -> dict[str, Any]:
+def write_dependency(stream_table_id: int, dependency: Dependency, places: Places) -> dict[str, Any]:
     """One dependency as column → value, owned by the given stream table."""
     return {
         "stream_table_id": stream_table_id,
         "source_id": dependency.source_id,
         "source_name": dependency.source_name,
-        "source_path": dependency.source_path,
+        "source_path": kept_source(dependency.source_name, dependency.source_path, places),
         "source_type": dependency.source_type.value,
         "source_kind": dependency.source_kind,
         "columns_used": json_text(list(dependency.columns_used)),
     }
 
 
-def read_dependency(row: Row) -> Dependency:
+def kept_source(name: str, path: str | None, places: Places) -> str | None:
+    """The stored form of a source's path."""
+    return path if path is None or is_written_out(name) else places.kept(path)
+
+
+def read_dependency(row: Row, places: Places) -> Dependency:
     """One dependency from its row."""
     return Dependency(
         stream_table_id=row["stream_table_id"],
         source_id=row["source_id"],
         source_name=row["source_name"],
-        source_path=row["source_path"],
+        source_path=None if row["source_path"] is None else places.real(row["source_path"]),
         source_type=SourceType(row["source_type"]),
         source_kind=row["source_kind"],
         columns_used=tuple(json.loads(row["columns_used"])),
@@ -253,13 +260,13 @@ def read_lease(row: Row) -> Lease:
     )
 
 
-def read_known_table(row: Row) -> KnownTable:
+def read_known_table(row: Row, places: Places) -> KnownTable:
     """A known schema, table or view from its row."""
     return KnownTable(
         schema=row["schema_name"],
         kind=KnownKind(row["kind"]),
         table=row["table_name"],
-        path=row["path"],
+        path=None if row["path"] is None else places.real(row["path"]),
         text=row["create_text"],
         provider=row["provider"],
     )
@@ -316,3 +323,8 @@ def read_journal_entry(row: Row) -> JournalEntry:
         version=int(row["version"]),
         first_lsn=int(row["first_lsn"]),
     )
+
+
+def read_identity(row: Row) -> WarehouseIdentity:
+    """Whose catalog this is, from its row."""
+    return WarehouseIdentity(row["id"], row["place"], row["host"], row["copy_of"])

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from typing import Any, Final, Self
 
-from penstock.catalog import rows
+from penstock.catalog import rows, settlement
 from penstock.catalog.database import Statements
 from penstock.catalog.model import (
     SCHEDULER,
@@ -31,6 +31,7 @@ from penstock.catalog.model import (
     StreamTableMeta,
     Subscriber,
     UnsetType,
+    WarehouseIdentity,
 )
 from penstock.catalog.owner import is_dead
 from penstock.catalog.sql_reader import NAME, SqlReader, name_values, not_found
@@ -75,7 +76,7 @@ class SqlCatalog(SqlReader, CatalogWriter):
         now: datetime,
         dag_version: int | None = None,
     ) -> int:
-        values = rows.write_stream_table(meta)
+        values = rows.write_stream_table(meta, self._places)
         with self._write() as db:
             _bump_dag(db, str(meta.name), dag_version)
             if db.execute(f"SELECT 1 FROM stream_tables WHERE {NAME}", name_values(meta.name)).fetchone():
@@ -87,7 +88,7 @@ class SqlCatalog(SqlReader, CatalogWriter):
             _insert(db, "stream_tables", values)
             _insert(db, "counters", {"stream_table_id": stream_table_id})
             for dependency in dependencies:
-                _insert(db, "dependencies", rows.write_dependency(stream_table_id, dependency))
+                _insert(db, "dependencies", rows.write_dependency(stream_table_id, dependency, self._places))
         return stream_table_id
 
     def update_definition(
@@ -116,7 +117,7 @@ class SqlCatalog(SqlReader, CatalogWriter):
             "key_columns": key if key is UNSET else rows.json_text(list(key)),
             "definition_hash": definition_hash,
             "table_id": table_id,
-            "path": path,
+            "path": path if path is UNSET else self._places.kept(path),
         }
         given = {column: value for column, value in changes.items() if value is not UNSET}
         with self._write() as db:
@@ -126,7 +127,7 @@ class SqlCatalog(SqlReader, CatalogWriter):
             if dependencies is not UNSET:
                 db.execute("DELETE FROM dependencies WHERE stream_table_id = ?", (stream_table_id,))
                 for dependency in dependencies:
-                    _insert(db, "dependencies", rows.write_dependency(stream_table_id, dependency))
+                    _insert(db, "dependencies", rows.write_dependency(stream_table_id, dependency, self._places))
             if table_id is not UNSET and table_id != old.table_id:
                 _follow_new_storage(db, old, table_id, now)
 
@@ -446,6 +447,20 @@ class SqlCatalog(SqlReader, CatalogWriter):
         with self._write() as db:
             db.execute("UPDATE meta SET number = ? WHERE key = 'paused'", (int(paused),))
 
+    # Whose catalog it is
+
+    def settle(self, before: WarehouseIdentity | None, after: WarehouseIdentity, former: str | None) -> None:
+        with self._write() as db:
+            settlement.settle(db, before, after, former)
+
+    def begin_copy(self, original: WarehouseIdentity, copy: WarehouseIdentity) -> str:
+        with self._write() as db:
+            return settlement.begin_copy(db, original, copy)
+
+    def finish_copy(self, copy: WarehouseIdentity, former: str, *, now: datetime) -> None:
+        with self._write() as db:
+            settlement.finish_copy(db, copy, former, now)
+
     # Plain tables, views and schemas
 
     def remember_table(self, table: KnownTable) -> None:
@@ -458,7 +473,7 @@ class SqlCatalog(SqlReader, CatalogWriter):
                 "kind": table.kind.value,
                 # A replaced view keeps its place, because others may have been built on it.
                 "sequence": _next(db, "last_known") if old is None else old["sequence"],
-                "path": table.path,
+                "path": None if table.path is None else self._places.kept(table.path),
                 "create_text": table.text,
                 "provider": table.provider,
             }

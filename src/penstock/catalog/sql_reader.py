@@ -20,10 +20,12 @@ from penstock.catalog.model import (
     RefreshRecord,
     StreamTableMeta,
     Subscriber,
+    WarehouseIdentity,
 )
 from penstock.catalog.reader import CatalogReader
 from penstock.errors import CatalogError, StreamTableNotFound
 from penstock.names import TableName
+from penstock.places import Places
 
 NAME: Final = "catalog = ? AND schema_name = ? AND table_name = ?"
 _UPSTREAM_PART: Final = """
@@ -43,8 +45,9 @@ T = TypeVar("T")
 class SqlReader(CatalogReader):
     """`CatalogReader` on an SQL database."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, root: str | None = None) -> None:
         self._database = database
+        self._root = root
 
     @property
     def read_only(self) -> bool:
@@ -60,10 +63,30 @@ class SqlReader(CatalogReader):
             why = f"{self._database.place} holds a value that cannot be read: {error}"
             raise CatalogError(why=why, fix=REPAIR) from error
 
+    @property
+    def _places(self) -> Places:
+        if self._root is None and (known := self.identity()) is not None:
+            self._root = known.place
+        return Places(self._root)
+
+    def _read_stream_table(self, row: Row) -> StreamTableMeta:
+        return rows.read_stream_table(row, self._places)
+
+    def _read_dependency(self, row: Row) -> Dependency:
+        return rows.read_dependency(row, self._places)
+
+    def _read_known_table(self, row: Row) -> KnownTable:
+        return rows.read_known_table(row, self._places)
+
+    def identity(self) -> WarehouseIdentity | None:
+        with self._read() as db:
+            found = db.execute("SELECT * FROM warehouse").fetchall()
+        return next(iter(self._as(rows.read_identity, found)), None)
+
     def find(self, name: TableName) -> StreamTableMeta | None:
         with self._read() as db:
             found = db.execute(f"SELECT * FROM stream_tables WHERE {NAME}", name_values(name)).fetchall()
-        return next(iter(self._as(rows.read_stream_table, found)), None)
+        return next(iter(self._as(self._read_stream_table, found)), None)
 
     def get_by_name(self, name: TableName) -> StreamTableMeta:
         found = self.find(name)
@@ -80,13 +103,13 @@ class SqlReader(CatalogReader):
             found = db.execute("SELECT * FROM stream_tables WHERE table_id = ?", (table_id,)).fetchall()
         if not found:
             raise not_found(f"<storage {table_id}>")
-        return self._as(rows.read_stream_table, found)[0]
+        return self._as(self._read_stream_table, found)[0]
 
     def _get(self, db: Statements, stream_table_id: int) -> StreamTableMeta:
         found = db.execute("SELECT * FROM stream_tables WHERE id = ?", (stream_table_id,)).fetchall()
         if not found:
             raise not_found(f"#{stream_table_id}")
-        return self._as(rows.read_stream_table, found)[0]
+        return self._as(self._read_stream_table, found)[0]
 
     def get_all(self) -> list[StreamTableMeta]:
         return self._stream_tables("")
@@ -107,14 +130,14 @@ class SqlReader(CatalogReader):
             # One statement for both, so that they belong to one state of the catalog.
             found = db.execute(_UPSTREAM_PART.format(marks=marks), asked).fetchall()
         reached = {row["id"]: row for row in found}
-        tables = self._as(rows.read_stream_table, list(reached.values()))
-        return tables, self._as(rows.read_dependency, [row for row in found if row["source_id"] is not None])
+        tables = self._as(self._read_stream_table, list(reached.values()))
+        return tables, self._as(self._read_dependency, [row for row in found if row["source_id"] is not None])
 
     def _stream_tables(self, where: str, *values: object) -> list[StreamTableMeta]:
         order = "ORDER BY catalog, schema_name, table_name"
         with self._read() as db:
             found = db.execute(f"SELECT * FROM stream_tables {where} {order}", values).fetchall()
-        return self._as(rows.read_stream_table, found)
+        return self._as(self._read_stream_table, found)
 
     def dependencies_of(self, stream_table_id: int) -> list[Dependency]:
         return self._dependencies("WHERE stream_table_id = ?", stream_table_id)
@@ -126,7 +149,7 @@ class SqlReader(CatalogReader):
         order = "ORDER BY stream_table_id, source_name, source_id"
         with self._read() as db:
             found = db.execute(f"SELECT * FROM dependencies {where} {order}", values).fetchall()
-        return self._as(rows.read_dependency, found)
+        return self._as(self._read_dependency, found)
 
     def recent_history(self, name: TableName | None = None, max_rows: int = 20) -> list[RefreshRecord]:
         where, values = ("", ()) if name is None else ("WHERE stream_table_id = ?", (self.get_by_name(name).id,))
@@ -177,7 +200,7 @@ class SqlReader(CatalogReader):
         with self._read() as db:
             found = db.execute("SELECT * FROM known_tables ORDER BY kind, sequence").fetchall()
         # SCHEMA, TABLE, VIEW: the alphabet happens to be the order in which they can be registered.
-        return self._as(rows.read_known_table, found)
+        return self._as(self._read_known_table, found)
 
     def dag_version(self) -> int:
         with self._read() as db:

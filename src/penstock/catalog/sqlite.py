@@ -33,12 +33,13 @@ class SqliteCatalog(SqlCatalog):
         self,
         path: str | Path,
         *,
+        root: str | None = None,
         busy_timeout: timedelta = timedelta(seconds=30),
         must_exist: bool = False,
         look_only: bool = False,
     ) -> None:
         self.path = Path(path)
-        super().__init__(SqliteDatabase(self.path, busy_timeout, must_exist, look_only))
+        super().__init__(SqliteDatabase(self.path, busy_timeout, must_exist, look_only), root)
 
 
 class SqliteDatabase(Database):

@@ -12,6 +12,7 @@ from typing import Final
 from urllib.parse import unquote
 
 from penstock.catalog.address import split_address
+from penstock.catalog.identity_file import IDENTITY_FILE
 from penstock.catalog.open_catalog import CATALOG_FILE
 from penstock.errors import WarehouseUnusable
 from penstock.settings import FILE_NAME
@@ -48,8 +49,9 @@ def require_warehouse(path: Path) -> None:
 
 
 def is_warehouse(path: Path) -> bool:
-    """True if the folder holds settings, a catalog or stream tables of Penstock."""
-    return (path / FILE_NAME).is_file() or (path / CATALOG_FILE).exists() or holds_stream_tables(path)
+    """True if the folder holds settings, a catalog or stream tables of Penstock, or says that it is a warehouse."""
+    files = (FILE_NAME, CATALOG_FILE, IDENTITY_FILE)
+    return any((path / name).exists() for name in files) or holds_stream_tables(path)
 
 
 def holds_stream_tables(path: Path) -> bool:

@@ -26,6 +26,7 @@ from penstock.catalog.model import (
     StreamTableMeta,
     Subscriber,
     UnsetType,
+    WarehouseIdentity,
 )
 from penstock.catalog.reader import CatalogReader
 from penstock.names import Frontier, TableName
@@ -213,6 +214,27 @@ class CatalogWriter(CatalogReader):
     @abstractmethod
     def set_paused(self, paused: bool) -> None:
         """Stop every scheduler of this catalog from starting refreshes, or let them go on."""
+
+    # Whose catalog it is
+
+    @abstractmethod
+    def settle(self, before: WarehouseIdentity | None, after: WarehouseIdentity, former: str | None) -> None:
+        """Say whose catalog this is, unless somebody else has said so since `before`.
+
+        Paths below `former` that were written in full become relative to the warehouse.
+        """
+
+    @abstractmethod
+    def begin_copy(self, original: WarehouseIdentity, copy: WarehouseIdentity) -> str:
+        """The id that a copy is to have: the proposed one, or that of an attempt which was interrupted."""
+
+    @abstractmethod
+    def finish_copy(self, copy: WarehouseIdentity, former: str, *, now: datetime) -> None:
+        """Make the catalog the copy's, and let go of what belongs to the original.
+
+        Leases, running refreshes and durable subscriptions are its workers' and readers'; tables whose files lie
+        outside the warehouse are its own.
+        """
 
     # Plain tables, views and schemas
 

@@ -33,7 +33,7 @@ class Definition:
     weighted: bool
     has_hidden_rows: bool
     sources: dict[str, str] = field(default_factory=dict)
-    """Source id → path at the time of definition."""
+    """Source id → path at the time of definition, inside the warehouse relative to it."""
     views: dict[str, str] = field(default_factory=dict)
     """View → hash of its text."""
     functions: dict[str, str] = field(default_factory=dict)

@@ -34,6 +34,7 @@ from penstock.engine.tuning import Tuning
 from penstock.errors import QueryInvalid, SourceMissing
 from penstock.names import WEIGHT, TableName, quote
 from penstock.operators.source import Source
+from penstock.places import Places, is_written_out
 
 StreamTableLookup = Callable[[TableName], Source | None]
 StorageLookup = Callable[[str], Source | None]
@@ -42,16 +43,26 @@ StorageLookup = Callable[[str], Source | None]
 class Logs:
     """The Delta logs in use, one object per folder, so that what was read of a log stays read; so do data files."""
 
-    def __init__(self) -> None:
+    def __init__(self, root: str | None = None) -> None:
+        self.places = Places(root)
         self._held: dict[str, DeltaLog] = {}
         self.columns = FileColumns()
 
     def at(self, path: str) -> DeltaLog:
-        """The log of the table in a folder."""
-        key = folder(path)
+        """The log of the table in a folder, which may be given as it is kept."""
+        key = self.folder(path)
         held = self._held.get(key)
         # Two threads must get the same object, or each would read the log for itself.
         return held if held is not None else self._held.setdefault(key, DeltaLog(key))
+
+    def folder(self, kept: str) -> str:
+        """The one spelling of a folder that is given as it is kept."""
+        return folder(self.places.real(kept))
+
+    def kept(self, source: Source) -> str:
+        """The form in which a definition keeps the folder of a source."""
+        path = folder(source.path)
+        return path if is_written_out(source.name) else self.places.kept(path)
 
 
 class Workspace:

@@ -60,7 +60,7 @@ def audit(meta: StreamTableMeta, workspace: Workspace, frontier: Frontier | None
         )
     started = time.perf_counter()
     definition = Definition.from_json(standing(workspace.logs.at(meta.path)).definition)
-    versions = {path: frontier.version(source) for source, path in definition.sources.items()}
+    versions = {workspace.logs.folder(kept): frontier.version(source) for source, kept in definition.sources.items()}
     with workspace.alone(), data_errors(str(meta.name)):
         found = bag_difference(
             workspace.witnessed(definition.query, definition.columns, versions, frontier.data_timestamp),

@@ -31,13 +31,12 @@ from penstock.engine.definition import Definition, text_hash
 from penstock.engine.delta_log import Snapshot
 from penstock.engine.interval import ChangeSet
 from penstock.engine.large_sources import LargeSources
-from penstock.engine.pinned_query import folder
 from penstock.engine.program import Program, Read, Rows, Timed, rows_of, untimed
 from penstock.engine.running import data_errors
 from penstock.engine.schema_text import schema_json
 from penstock.engine.storage import DEFINITION_KEY, Pin, Storage, key_configuration, layout_of
 from penstock.engine.storage_schema import same_columns
-from penstock.engine.workspace import Workspace
+from penstock.engine.workspace import Logs, Workspace
 from penstock.errors import InternalError, KeyViolated, QueryFailed, StateDamaged
 from penstock.names import Interval
 from penstock.operators.delta_query import STORED, DeltaQuery, Leaf, LeafKind, Moment
@@ -378,11 +377,11 @@ def _fits_driver(work: Work) -> bool:
 
 def _redefined(work: Work) -> Definition | None:
     """The definition as it must read after a rebuild, if that differs from the stored one."""
-    fresh = describe(work.definition, work.plan)
+    fresh = describe(work.definition, work.plan, work.workspace.logs)
     return fresh if fresh != work.definition else None
 
 
-def describe(definition: Definition, plan: Plan) -> Definition:
+def describe(definition: Definition, plan: Plan, logs: Logs) -> Definition:
     """The definition with everything that follows from its plan."""
     return replace(
         definition,
@@ -391,7 +390,7 @@ def describe(definition: Definition, plan: Plan) -> Definition:
         ),
         weighted=plan.store.weighted,
         has_hidden_rows=plan.store.has_hidden_rows,
-        sources={source.id: folder(source.path) for source in plan.bound.sources},
+        sources={source.id: logs.kept(source) for source in plan.bound.sources},
         views={view: text_hash(text) for view, text in plan.bound.views},
         functions={name: text_hash(code) if code else "" for name, code in plan.bound.functions},
         restless=plan.bound.restless,

@@ -88,7 +88,7 @@ def propose(
         has_hidden_rows=False,
         created_at=warehouse.now().isoformat(),
     )
-    return Proposal(table, describe(draft, plan), plan)
+    return Proposal(table, describe(draft, plan, warehouse.logs), plan)
 
 
 def make(warehouse: Warehouse, proposal: Proposal) -> StreamTableMeta:

@@ -95,8 +95,8 @@ def _over(warehouse: Warehouse, meta: StreamTableMeta, pins: Pins, moved: Mappin
     workspace = warehouse.workspace(definition)
     instead = {folder(held.path): (held.definition, held.rows) for held in moved.values() if held.rows is not None}
     versions = {
-        path: pins.versions[source]
-        for source, path in definition.sources.items()
+        warehouse.logs.folder(kept): pins.versions[source]
+        for source, kept in definition.sources.items()
         if source in pins.versions and source not in moved
     }
     with workspace.alone():

@@ -80,7 +80,8 @@ def survey(
     reasons: list[tuple[Reason | None, str | None]] = [(_of_the_table(meta, definition, pin), None)]
     change_sets: dict[str, ChangeSet] = {}
     versions: dict[str, SourceVersion] = {}
-    for source, path in definition.sources.items():
+    paths = {source: logs.folder(kept) for source, kept in definition.sources.items()}
+    for source, path in paths.items():
         if source in pins.moved:
             # Its log, which may lie where it was, says nothing of that.
             reasons.append((("SOURCE_CHANGED", f"{pins.moved[source]} is another table now"), source))
@@ -105,7 +106,7 @@ def survey(
         definition=definition,
         before=before,
         after=Frontier(versions, _later(pins.data_timestamp, before), _bases(versions, before, pins)),
-        paths=definition.sources,
+        paths=paths,
         change_sets=change_sets,
         rebuild=rebuild,
         cause=cause,

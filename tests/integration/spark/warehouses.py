@@ -27,3 +27,19 @@ def warehouse(spark: SparkSession, root: Path, schema: str = "shop", **settings:
     finally:
         session.sql("USE default")
         session.sql(f"DROP SCHEMA {schema} CASCADE")
+
+
+def with_names_of_its_own(spark: SparkSession, root: Path) -> SparkSession:
+    """A session that knows no tables yet, as that of another process would; its tables go into the warehouse."""
+    from pyspark.sql import SparkSession
+
+    context, own = spark.sparkContext, {"spark.sql.warehouse.dir": str(root / "tables")}
+    made = context._jvm.org.apache.spark.sql.classic.SparkSession(context._jsc.sc(), own)
+    return SparkSession(context, made)
+
+
+@contextmanager
+def opened_anew(spark: SparkSession, root: Path, **options: Any) -> Iterator[StreamTables]:
+    """A warehouse as another process would open it."""
+    with penstock.open(root, spark=with_names_of_its_own(spark, root), **options) as opened:
+        yield opened

@@ -38,6 +38,7 @@ def test_an_empty_place_gets_every_table_and_view(place: Place) -> None:
         "known_tables",
         "subscriptions",
         "alerts",
+        "warehouse",
     }
     assert named(place, "view") == {
         "pg_stat_stream_tables",

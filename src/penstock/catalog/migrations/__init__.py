@@ -9,7 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from penstock.catalog.migrations import v0001_initial, v0002_rows_at_rest, v0003_effort, v0004_alerts, v0005_changes
+from penstock.catalog.migrations import (
+    v0001_initial,
+    v0002_rows_at_rest,
+    v0003_effort,
+    v0004_alerts,
+    v0005_changes,
+    v0006_place,
+)
 
 
 class Connection(Protocol):
@@ -28,4 +35,5 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     v0003_effort.up,
     v0004_alerts.up,
     v0005_changes.up,
+    v0006_place.up,
 )

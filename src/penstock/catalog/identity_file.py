@@ -1,0 +1,41 @@
+"""`warehouse.json`: the warehouse says of itself which one it is and where it was opened last.
+
+The catalog says the same, and wins where it lies in the warehouse. The file is there for a catalog that was lost, for
+one that lies elsewhere, and for others that ask whether a folder still holds the warehouse that they know.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from pathlib import Path
+from typing import Final
+
+from penstock.catalog.model import WarehouseIdentity
+
+IDENTITY_FILE: Final = "warehouse.json"
+
+_PARTS: Final = ("id", "place", "host", "copy_of")
+
+
+def read_identity(root: str | Path) -> WarehouseIdentity | None:
+    """What the file says, or None without a file that can be read; a part that it lacks is empty."""
+    try:
+        told = json.loads((Path(root) / IDENTITY_FILE).read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+    if not isinstance(told, dict):
+        return None
+    return WarehouseIdentity(*(str(told.get(part) or "") for part in _PARTS))
+
+
+def write_identity(root: str | Path, identity: WarehouseIdentity) -> None:
+    """Replace the file whole: who reads it meanwhile sees the old one or the new one."""
+    text = json.dumps({part: told for part in _PARTS if (told := getattr(identity, part))}, indent=2)
+    draft = Path(root) / f".{IDENTITY_FILE}.{uuid.uuid4().hex}"
+    try:
+        draft.write_text(text + "\n", "utf-8")
+        os.replace(draft, Path(root) / IDENTITY_FILE)
+    finally:
+        draft.unlink(missing_ok=True)
