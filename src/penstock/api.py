@@ -28,6 +28,7 @@ from penstock.engine.python_query import frame_from, named_query
 from penstock.engine.result_settings import result_settings
 from penstock.engine.rows_as_view import rows_as_views
 from penstock.engine.session import check_session, start_session
+from penstock.engine.statement import statement_errors
 from penstock.engine.storage import Storage
 from penstock.engine.threads import spark_threads
 from penstock.engine.workspace import Logs
@@ -378,7 +379,8 @@ class StreamTables:
             guard_vacuum(self._warehouse, statement, registry.current_schema(self.spark))
         restore_missing_names(self._warehouse)
         catalog, now = self._warehouse.catalog, self._warehouse.now()
-        with rows_as_views(self.spark, views_in(statement.sql, catalog, now, self._minimum_lag)):
+        shown = rows_as_views(self.spark, views_in(statement.sql, catalog, now, self._minimum_lag))
+        with shown, statement_errors(self.spark, statement.sql):
             written = self._counting(statement)
             creates = statement.defines == "table"
             frame = create_table(self.spark, statement.sql) if creates else self.spark.sql(statement.sql)

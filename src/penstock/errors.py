@@ -14,6 +14,7 @@
     │   └── SessionMisconfigured, JavaUnusable, JarsUnavailable, WarehouseUnusable, CatalogUnusable
     ├── QueryError                the defining query is at fault                        NEVER
     │   ├── QueryInvalid          Spark cannot analyse it
+    │   ├── StatementFailed       Spark refuses a statement of its own, or cannot finish it
     │   ├── QueryFailed           it raises when run (division by zero, overflow, …)
     │   ├── NotIncremental        it has no local delta rule: carries a reason code
     │   ├── KeyViolated           a declared KEY is not unique
@@ -498,6 +499,14 @@ class QueryFailed(QueryError):
     condition = "QUERY_FAILED"
     message = "the query of {name} fails on the present data: {why}"
     hint = "The stored rows stay as they were. Mend the data or the query, then refresh again."
+
+
+class StatementFailed(QueryError):
+    """A statement that Spark runs as it stands, and refuses or cannot finish."""
+
+    condition = "STATEMENT_FAILED"
+    message = "{why} [{condition}]{where}"
+    hint = "{fix}"
 
 
 class NotIncremental(QueryError):

@@ -118,7 +118,11 @@ def _answered(desk: Desk, statement: str, limit: int, yes: bool) -> dict[str, An
         if result is None:
             return {"kind": "ok", "columns": [], "rows": [], "more": 0, "message": None}
         if hasattr(result, "collect"):
-            return _collected(result, limit)
+            # With the warehouse open, Spark is loaded already.
+            from penstock.engine.statement import statement_errors
+
+            with statement_errors(desk.tables.spark, statement):
+                return _collected(result, limit)
     if hasattr(result, "next_commit"):
         return {"kind": "changes", "subscription": result}
     rows = [tuple(row) for row in result.rows]

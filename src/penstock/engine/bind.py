@@ -40,7 +40,7 @@ from penstock.compile.passes.prune_columns import prune_columns
 from penstock.compile.reasons import REASONS
 from penstock.engine.bind_comparison import comparison
 from penstock.engine.bind_expression import ExpressionPrinter, RefusedExpression
-from penstock.engine.catalyst import Catalyst, node_kind, unlogged
+from penstock.engine.catalyst import Catalyst, node_kind
 from penstock.engine.columns_as_defined import Reads, frame_as_defined
 from penstock.engine.columns_referred_to import columns_referred_to
 from penstock.engine.functions import OPAQUE, function_code, functions_called
@@ -48,6 +48,7 @@ from penstock.engine.normalise import normalise
 from penstock.engine.registry import view_statements
 from penstock.engine.settled_order import BY_PEERS, orderable, settle_order, takes_rows_in_order
 from penstock.engine.settled_sums import settle_sums
+from penstock.engine.silence import unlogged
 from penstock.engine.spark_errors import system_error
 from penstock.engine.spark_message import first_lines
 from penstock.errors import QueryInvalid
@@ -140,9 +141,9 @@ class SparkAnalyzer:
         try:
             plan = self._catalyst.analyzed(frame_as_defined(self._spark, query, self._reads))
         except ParseException as error:
-            raise QueryInvalid(why=first_lines(error), fix="Mend the query.") from error
+            raise QueryInvalid(why=first_lines(error), fix="Mend the query.") from None
         except AnalysisException as error:
-            raise QueryInvalid(why=first_lines(error), fix="Mend the query, or create what it reads.") from error
+            raise QueryInvalid(why=first_lines(error), fix="Mend the query, or create what it reads.") from None
         return _Binding(self._catalyst, self._source_at, self._stream_table).query(plan)
 
 

@@ -5,63 +5,18 @@ Everything here speaks py4j, so that nothing else has to.
 
 from __future__ import annotations
 
-import logging
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from functools import cache
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from py4j.protocol import Py4JError
 from pyspark.java_gateway import ensure_callback_server_started
-from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.engine.jvm import java
 from penstock.names import quote
 
-
-class _Silence:
-    """PySpark's logger of errors, off while anybody has asked for that; what it was comes back with the last one."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._asked = 0
-        self._was = False
-
-    def begin(self) -> None:
-        with self._lock:
-            logger = _errors_logger()
-            if self._asked == 0:
-                self._was, logger.disabled = logger.disabled, True
-            self._asked += 1
-
-    def end(self) -> None:
-        with self._lock:
-            self._asked -= 1
-            if self._asked == 0:
-                _errors_logger().disabled = self._was
-
-
-@cache
-def _errors_logger() -> logging.Logger:
-    # Asked for in PySpark's way: whoever is the first to name a logger decides its class for everybody, and a plain one
-    # breaks PySpark's errors, which are then a TypeError for users. And once: meanwhile all new loggers are PySpark's.
-    return PySparkLogger.getLogger("SQLQueryContextLogger")
-
-
-_silence = _Silence()
 _callbacks = threading.Lock()
-
-
-@contextmanager
-def unlogged() -> Iterator[None]:
-    """PySpark logs every error it raises, stack and all, on the terminal; ours are told to people in other words."""
-    _silence.begin()
-    try:
-        yield
-    finally:
-        _silence.end()
 
 
 def node_kind(node: Any) -> str:

@@ -16,7 +16,8 @@ from typing import Any, Final
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from penstock.engine.catalyst import Catalyst, node_kind, unlogged
+from penstock.engine.catalyst import Catalyst, node_kind
+from penstock.engine.silence import unlogged
 
 
 class Deed(StrEnum):

@@ -17,7 +17,8 @@ from typing import Any, Final
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from penstock.engine.catalyst import Catalyst, node_kind, unlogged
+from penstock.engine.catalyst import Catalyst, node_kind
+from penstock.engine.silence import unlogged
 
 _FEED: Final = "delta.enableChangeDataFeed"
 _CREATES: Final = frozenset({"CreateTable", "CreateTableAsSelect", "ReplaceTable", "ReplaceTableAsSelect"})

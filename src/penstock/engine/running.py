@@ -8,9 +8,10 @@ from contextlib import contextmanager
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from penstock.engine.catalyst import unlogged
 from penstock.engine.scan import lost_file
+from penstock.engine.silence import unlogged
 from penstock.engine.spark_errors import understood, without_file
+from penstock.errors import InternalError
 
 
 @contextmanager
@@ -22,5 +23,7 @@ def data_errors(name: str) -> Iterator[None]:
     except (PySparkException, Py4JError, OSError, MemoryError) as error:
         gone = lost_file(error)
         if gone is not None:
-            raise without_file(gone) from error
-        raise understood(error, name) from error
+            raise without_file(gone) from None
+        meant = understood(error, name)
+        # Of an error that is understood, py4j's and the JVM's stacks say nothing more.
+        raise meant from error if isinstance(meant, InternalError) else None

@@ -28,6 +28,7 @@ from pyspark.sql import SparkSession
 from penstock.engine.jars import resolve_jars
 from penstock.engine.java import require_java
 from penstock.engine.jvm import java
+from penstock.engine.silence import quiet_in
 from penstock.errors import NOT_WRITABLE, ReadOnly, SessionMisconfigured, WarehouseUnusable
 from penstock.settings import Settings
 
@@ -73,6 +74,7 @@ def start_session(
     # Workers would otherwise take the first python3 on the PATH, which lacks our packages.
     os.environ["PYSPARK_PYTHON"] = sys.executable
     context = SparkContext(conf=conf, gateway=None if SparkContext._gateway else _launch(conf, logs / "jvm.log"))
+    quiet_in(context)
     return SparkSession(context)
 
 

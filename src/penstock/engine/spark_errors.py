@@ -121,6 +121,9 @@ CONDITIONS: Final[Mapping[str, Meaning]] = {
 }
 """Condition, or how it begins → meaning."""
 
+_ONLY_WHERE: Final = frozenset({"TASK_WRITE_FAILED"})
+"""Conditions that say where something went wrong; if a cause says what, that decides."""
+
 SQL_STATES: Final[Mapping[str, Meaning]] = {
     "08": Meaning.UNREACHABLE,  # connection
     "0A": Meaning.DATA,  # not supported
@@ -218,10 +221,12 @@ class Link:
 
 def meaning_of(chain: Iterable[Link]) -> Meaning | None:
     """What a chain of causes, outermost first, comes down to; None if nothing in it is known."""
-    found = [meaning for link in chain if (meaning := _of(link)) is not None]
+    known = [(link, meaning) for link in chain if (meaning := _of(link)) is not None]
+    telling = [meaning for link, meaning in known if link.condition not in _ONLY_WHERE]
+    found = telling or [meaning for _, meaning in known]
     system = next((meaning for meaning in found if meaning.is_system), None)
-    known = next((meaning for meaning in found if meaning is not Meaning.BUG), None)
-    return system or known or (Meaning.BUG if found else None)
+    decided = next((meaning for meaning in found if meaning is not Meaning.BUG), None)
+    return system or decided or (Meaning.BUG if found else None)
 
 
 def understood(error: BaseException, name: str) -> PenstockError:
@@ -230,7 +235,7 @@ def understood(error: BaseException, name: str) -> PenstockError:
         return error
     chain = chain_of(error)
     meaning = meaning_of(chain) or Meaning.BUG
-    why = _told(error, chain)
+    why = on_our_query(deciding_link(chain, meaning).message) or type(error).__name__
     match meaning:
         case Meaning.NO_SOURCE:
             return SourceMissing(source=f"of {name}", why=why)
@@ -334,9 +339,7 @@ def _begins(condition: str, name: str) -> bool:
     return condition == name or condition.startswith(f"{name}." if not name.startswith("_LEGACY") else name)
 
 
-def _told(error: BaseException, chain: list[Link]) -> str:
-    """What to show people: of the link that decided, else of the first that says anything."""
-    deciding = meaning_of(chain)
-    spoken = [each for each in chain if each.message]
-    link = next((each for each in spoken if deciding is not None and _of(each) is deciding), next(iter(spoken), None))
-    return on_our_query(link.message if link is not None else "") or type(error).__name__
+def deciding_link(chain: list[Link], meaning: Meaning | None) -> Link:
+    """What to show people of a chain: the link that means this, else the first that says anything."""
+    spoken = [each for each in chain if each.message] or chain
+    return next((each for each in spoken if meaning is not None and _of(each) is meaning), spoken[0])

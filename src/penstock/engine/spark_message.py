@@ -8,6 +8,10 @@ from typing import Final
 
 _COLUMN: Final = re.compile(r"(?<!\.)`([^`]+?)(?:_\d+)?`")
 """A column as our queries name it: numbered, so that no two are alike."""
+_NAME: Final = re.compile(r"^\s*\[[\w.]+\]\s*")
+_FOR_MACHINES: Final = re.compile(r"\s*(?:\bSQLSTATE: \w{5}|[;,]? \(?line \d+,? pos \d+|\n== SQL)")
+_SENTENCE: Final = re.compile(r"""((?>'[^']*'|"[^"]*"|`[^`]*`|.)*?)\. (?=\S)""")
+"""Up to the first full stop that is not in quotes."""
 
 
 def first_lines(error: Exception | str) -> str:
@@ -21,6 +25,24 @@ def first_lines(error: Exception | str) -> str:
     return "\n".join(lines).strip().rstrip(";")
 
 
+def parted(message: str) -> tuple[str, str]:
+    """What happened, and what Spark advises; without names, codes, places, plans and frames, which are for machines.
+
+    >>> parted("[DIVIDE_BY_ZERO] Division by zero. Use `try_divide`. SQLSTATE: 22012\\n== SQL (line 1, position 8) ==")
+    ('Division by zero', 'Use `try_divide`.')
+    """
+    said = _joined(_NAME.sub("", _FOR_MACHINES.split(first_lines(message), maxsplit=1)[0]))
+    first = _SENTENCE.match(said)
+    return (first[1], said[first.end() :]) if first else (said.removesuffix("."), "")
+
+
+def _joined(said: str) -> str:
+    """In one line, and of a function of the user's only what it raised: the frames of Python's worker say less."""
+    head, trace, frames = said.partition("Traceback (most recent call last):")
+    raised = [line for line in frames.splitlines() if line and not line.startswith(" ")]
+    return " ".join(" ".join([head, *raised] if trace else [said]).split())
+
+
 def on_our_query(message: str) -> str:
     """A message about a query that Penstock wrote, in one line: the user knows only the expression that failed.
 
@@ -29,10 +51,7 @@ def on_our_query(message: str) -> str:
     'Division by zero. In: 100 / v'
     """
     said, _, context = first_lines(message).partition("\n== ")
-    # Of a function of the user's, the frames of Python's worker say less than what was raised.
-    head, trace, frames = said.partition("Traceback (most recent call last):")
-    raised = [line for line in frames.splitlines() if line and not line.startswith(" ")]
-    told = " ".join(" ".join([head, *raised] if trace else [said]).split())
+    told = _joined(said)
     for text, marks in pairwise(context.splitlines()):
         if set(marks.strip()) == {"^"}:
             failed = _COLUMN.sub(r"\1", text[marks.index("^") : len(marks)])

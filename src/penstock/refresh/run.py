@@ -406,8 +406,8 @@ def _planned(workspace: Workspace, definition: Definition, situation: Situation)
         return workspace.plan(definition.query, definition.key, definition.shown, situation.schemas)
     except QueryInvalid as invalid:
         # It could be analysed when it was defined: a table that Spark cannot find now is one that is away.
-        meant = None if invalid.__cause__ is None else understood(invalid.__cause__, definition.name)
-        raise (meant if isinstance(meant, SourceMissing) else invalid) from invalid.__cause__
+        meant = None if invalid.__context__ is None else understood(invalid.__context__, definition.name)
+        raise (meant if isinstance(meant, SourceMissing) else invalid) from None
 
 
 def _planned_anew(workspace: Workspace, definition: Definition, because: str) -> Plan:

@@ -240,6 +240,7 @@ class FakeTables:
     """Answers by what is asked; `calls` holds method, arguments and keywords (without `progress`)."""
 
     path = Path("nowhere")
+    spark = None
 
     def __init__(self, healthy: bool = True) -> None:
         self.calls: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []

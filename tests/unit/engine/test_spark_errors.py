@@ -127,6 +127,13 @@ def test_trouble_of_the_system_decides_wherever_it_is_in_the_chain() -> None:
     assert meaning_of([Link("RuntimeException", "who knows")]) is None
 
 
+def test_where_something_went_wrong_decides_only_if_no_cause_says_what() -> None:
+    writing = Link("SparkException", "Task failed while writing rows to file:/x", "TASK_WRITE_FAILED", "58030")
+    assert meaning_of([writing]) is Meaning.UNREACHABLE
+    assert meaning_of([writing, Link("PythonException", "ZeroDivisionError", "PYTHON_EXCEPTION")]) is Meaning.DATA
+    assert meaning_of([writing, Link("IOException", "No space left on device")]) is Meaning.DISK
+
+
 @pytest.mark.parametrize(
     ("error", "kind"),
     [

@@ -7,9 +7,10 @@ import sys
 
 SCRIPT = """
 import logging
-from penstock.engine.catalyst import unlogged
+from penstock.engine.silence import unlogged
 with unlogged():
-    assert logging.getLogger("SQLQueryContextLogger").disabled
+    logging.getLogger("SQLQueryContextLogger").error("ours", errorClass="TOLD_BY_US")
+    logging.getLogger("DataFrameQueryContextLogger").error("ours", errorClass="TOLD_BY_US")
 logging.getLogger("SQLQueryContextLogger").error("a mistake", errorClass="NO_SUCH_COLUMN")
 """
 
@@ -19,3 +20,4 @@ def test_errors_of_a_users_own_query_are_logged_by_pyspark_as_before() -> None:
     done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     assert "NO_SUCH_COLUMN" in done.stderr
+    assert "TOLD_BY_US" not in done.stderr
