@@ -154,7 +154,7 @@ def text() -> str:
         + table(
             ["Written", "Means"],
             [
-                [code("'30 seconds'"), "half a minute"],
+                [code("'90 seconds'"), "a minute and a half"],
                 [code("'5m'"), "five minutes"],
                 [code("'1 hour 30 minutes'"), "ninety minutes"],
                 [code("DOWNSTREAM"), "as fresh as the readers need"],

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
-from difflib import get_close_matches
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -36,6 +35,7 @@ from penstock.engine.written_rows import counting_rows, counts
 from penstock.errors import (
     InvalidName,
     NotAllRefreshed,
+    PenstockError,
     QueryInvalid,
     ReadOnly,
     StreamTableNotFound,
@@ -63,6 +63,7 @@ from penstock.lang import (
     parse,
 )
 from penstock.lang.plain_refresh import plainly_refreshed
+from penstock.lang.unknown_name import what_was_meant
 from penstock.lang.written import inserted_into
 from penstock.monitor.diagnose.diagnosis import Diagnosis, diagnose
 from penstock.monitor.diagnose.gather import gather
@@ -493,8 +494,10 @@ class StreamTables:
             except TableBusy:
                 # A scheduler has seen it and is filling it.
                 refreshed = None
-            except BaseException:
+            except BaseException as error:
                 drop(warehouse, meta, cascade=False)
+                if isinstance(error, PenstockError):
+                    raise error.at_creation() from error.__cause__
                 raise
         return _info(warehouse.catalog.get_by_name(table), created=True, refresh=refreshed)
 
@@ -864,10 +867,10 @@ class StreamTables:
         meta = self._warehouse.catalog.find(table)
         if meta is not None:
             return meta
-        names = [str(each.name) for each in self._warehouse.catalog.get_all()]
-        close = get_close_matches(str(table), names, n=1)
-        nearest = f"Did you mean {close[0]}?" if close else "See them all with: SHOW STREAM TABLES"
-        raise StreamTableNotFound(name=str(table), nearest=nearest)
+        kind = registry.kind_of(self.spark, table) if self._warehouse.has_started else None
+        known = [each.name for each in self._warehouse.catalog.get_all()]
+        meant = f"It is a {kind}. " if kind else ""
+        raise StreamTableNotFound(name=str(table), nearest=meant + what_was_meant(name, table, known))
 
 
 def _given(settings: Settings | Mapping[str, Any] | None) -> dict[str, Any]:

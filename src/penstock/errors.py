@@ -18,6 +18,7 @@
     │   ├── QueryFailed           it raises when run (division by zero, overflow, …)
     │   ├── NotIncremental        it has no local delta rule: carries a reason code
     │   ├── KeyViolated           a declared KEY is not unique
+    │   ├── KeyColumnMissing      it names no column of the result
     │   └── UnstorableColumn      a result column that a stream table cannot hold
     ├── SourceError               a source is not what it was
     │   ├── SourceMissing         dropped, or moved away                                NEVER
@@ -79,12 +80,19 @@ class PenstockError(Exception):
     retry: ClassVar[Retry] = Retry.NEVER
     message: ClassVar[str] = "{detail}"
     hint: ClassVar[str] = ""
+    hint_at_creation: ClassVar[str] = ""
+    """What to do if it happens while a stream table is created, where that is something else: nothing of it stays."""
 
     def __init__(self, **facts: Any) -> None:
         self.facts = facts
         self.text = self.message.format(**facts)
-        self.advice = self.hint.format(**facts)
+        hint = self.hint_at_creation if facts.get("creating") and self.hint_at_creation else self.hint
+        self.advice = hint.format(**facts)
         super().__init__(self.text)
+
+    def at_creation(self) -> PenstockError:
+        """The same error of a stream table that was being created."""
+        return type(self)(**self.facts, creating=True)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, (type(self), self.facts)
@@ -119,7 +127,7 @@ class InvalidName(UsageError):
 
     condition = "INVALID_NAME"
     message = "{name!r} cannot be used as a name: {why}"
-    hint = "Names are `table`, `schema.table` or `catalog.schema.table`; quote odd parts with backticks."
+    hint = "{fix}"
 
 
 class InvalidTargetLag(UsageError):
@@ -127,7 +135,7 @@ class InvalidTargetLag(UsageError):
 
     condition = "INVALID_TARGET_LAG"
     message = "target lag {value!r} cannot be used: {why}"
-    hint = "Write a duration such as '30 seconds', '5 minutes' or '1 hour', or DOWNSTREAM."
+    hint = "Write a duration such as {examples}, or DOWNSTREAM."
 
 
 class InvalidMode(UsageError):
@@ -499,6 +507,7 @@ class QueryFailed(QueryError):
     condition = "QUERY_FAILED"
     message = "the query of {name} fails on the present data: {why}"
     hint = "The stored rows stay as they were. Mend the data or the query, then refresh again."
+    hint_at_creation = "Nothing was created. Mend the data or the query, then create it again."
 
 
 class StatementFailed(QueryError):
@@ -530,13 +539,22 @@ class UnstorableColumn(QueryError):
 
     condition = "UNSTORABLE_COLUMN"
     message = "result column {column} cannot be stored: {why}"
-    hint = "Give it another name with AS, or cast it to a type that a table can hold."
+    hint = "{fix}"
+
+
+class KeyColumnMissing(QueryError):
+    """A KEY that names a column which the query does not return."""
+
+    condition = "KEY_COLUMN_MISSING"
+    message = "KEY names {column}, which is no column of the result"
+    hint = "{meant}The columns are: {columns}."
 
 
 class SourceError(PenstockError):
     """A source is not what it was."""
 
     condition = "SOURCE"
+    hint_at_creation = "Nothing was created. Mend the source or the query, then create it again."
 
 
 class SourceMissing(SourceError):
@@ -578,6 +596,7 @@ class CommitConflict(StorageError):
     retry = Retry.BACKOFF
     message = "another writer committed to {name} first: {why}"
     hint = "Nothing was lost; refresh again."
+    hint_at_creation = "Nothing was created; create it again."
 
 
 class LeaseLost(StorageError):
@@ -708,7 +727,10 @@ class FuseBlown(PenstockError):
 
     condition = "FUSE_BLOWN"
     message = "{name} has {pending} changed rows before it; its largest refresh lately had {usual} (fuse: {factor}×)"
-    hint = "The stored rows stay. If the changes are wanted, refresh {name} by hand, then ALTER STREAM TABLE … RESUME."
+    hint = (
+        "The stored rows stay. If the changes are wanted: REFRESH STREAM TABLE {name}, then: ALTER STREAM TABLE {name} "
+        "RESUME"
+    )
 
 
 class SystemTrouble(PenstockError):
@@ -718,6 +740,7 @@ class SystemTrouble(PenstockError):
     retry = Retry.BACKOFF
     message = "{name} could not be worked on: {why}"
     hint = "The stored rows stay as they were, and a scheduler tries again by itself."
+    hint_at_creation = "Nothing was created. Mend that, then create it again."
 
 
 class OutOfMemory(SystemTrouble):

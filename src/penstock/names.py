@@ -21,6 +21,7 @@ HIDDEN = "__ps_"
 WEIGHT = "__ps_weight"
 """The multiplicity of a row in a delta, or of a physical row in a stored bag."""
 
+_FORM = "Names are table, schema.table or catalog.schema.table, of letters, digits and _."
 _PART = re.compile(r"`(?:[^`]|``)+`|[^`.\s]+")
 _PLAIN = re.compile(r"[^`.\s]+")
 
@@ -55,23 +56,24 @@ class TableName:
         while True:
             found = _PART.match(stripped, at)
             if not found:
-                raise InvalidName(name=text, why="a part of it is empty or badly quoted")
+                raise InvalidName(name=text, why="a part of it is empty or badly quoted", fix=_FORM)
             raw = found.group()
             parts.append(raw[1:-1].replace("``", "`") if raw.startswith("`") else raw)
             at = found.end()
             if at == len(stripped):
                 break
             if stripped[at] != ".":
-                raise InvalidName(name=text, why=f"unexpected {stripped[at]!r} at position {at + 1}")
+                raise InvalidName(name=text, why=f"unexpected {stripped[at]!r} at position {at + 1}", fix=_FORM)
             at += 1
         if len(parts) > 3:
-            raise InvalidName(name=text, why="it has more than three parts")
+            raise InvalidName(name=text, why="it has more than three parts", fix=_FORM)
         parts = [part.lower() for part in parts]
         for part in parts:
             if part.startswith(HIDDEN):
-                raise InvalidName(name=text, why=f"the prefix {HIDDEN} is reserved")
+                why = f"the prefix {HIDDEN} is reserved"
+                raise InvalidName(name=text, why=why, fix="Choose a name that begins otherwise.")
             if "/" in part or "\\" in part or part in {".", ".."}:
-                raise InvalidName(name=text, why="slashes are not allowed")
+                raise InvalidName(name=text, why="slashes are not allowed", fix="Choose a name without them.")
         table = parts[-1]
         schema = parts[-2] if len(parts) > 1 else default_schema
         return cls(schema, table, parts[0]) if len(parts) == 3 else cls(schema, table)

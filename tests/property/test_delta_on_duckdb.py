@@ -52,7 +52,7 @@ def schemas(spark: SparkSession) -> Iterator[list[Schema]]:
 def planned(spark: SparkSession) -> Callable[[Query], Plan]:
     from penstock.engine.bind import SparkAnalyzer
 
-    analyzer = SparkAnalyzer(spark, lambda path, name: Source(name, name, path), lambda name: None, {})
+    analyzer = SparkAnalyzer(spark, lambda path, name: Source(name, name, path), lambda name: None, {}, spark)
     return lambda query: compile_query(analyzer.bind(query.text), query.key)
 
 

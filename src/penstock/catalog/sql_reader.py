@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
@@ -24,6 +23,7 @@ from penstock.catalog.model import (
 )
 from penstock.catalog.reader import CatalogReader
 from penstock.errors import CatalogError, StreamTableNotFound
+from penstock.lang.unknown_name import what_was_meant
 from penstock.names import TableName
 from penstock.places import Places
 
@@ -91,7 +91,8 @@ class SqlReader(CatalogReader):
     def get_by_name(self, name: TableName) -> StreamTableMeta:
         found = self.find(name)
         if found is None:
-            raise not_found(str(name), [str(meta.name) for meta in self.get_all()])
+            meant = what_was_meant(str(name), name, [meta.name for meta in self.get_all()])
+            raise StreamTableNotFound(name=name, nearest=meant)
         return found
 
     def get_by_id(self, stream_table_id: int) -> StreamTableMeta:
@@ -263,8 +264,6 @@ def name_values(name: TableName) -> tuple[str, str, str]:
     return name.catalog, name.schema, name.table
 
 
-def not_found(name: str, known: Sequence[str] = ()) -> StreamTableNotFound:
-    """The error for a stream table that is not there, with its nearest neighbour."""
-    near = difflib.get_close_matches(name, known, n=1)
-    nearest = f"Did you mean {near[0]}?" if near else "SHOW STREAM TABLES lists those that exist."
-    return StreamTableNotFound(name=name, nearest=nearest)
+def not_found(what: str) -> StreamTableNotFound:
+    """The error for a stream table that is not there any more, of which only a number is known."""
+    return StreamTableNotFound(name=what, nearest="See them all with: SHOW STREAM TABLES")

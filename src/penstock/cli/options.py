@@ -38,7 +38,7 @@ QueryFile = Annotated[
 
 Lag = Annotated[
     str | None,
-    typer.Option("--lag", metavar="LAG", help="How old the rows may get: '30 seconds', '5m', … or DOWNSTREAM."),
+    typer.Option("--lag", metavar="LAG", help="How old the rows may get: '5 minutes', '1h', … or DOWNSTREAM."),
 ]
 
 Mode = Annotated[

@@ -72,13 +72,14 @@ def status_table(rows: Sequence[Any]) -> Table:
 def one_of(rows: Sequence[Any], name: str) -> list[Any]:
     """The row of that name, or the error that there is none."""
     from penstock.errors import StreamTableNotFound
+    from penstock.lang.unknown_name import what_was_meant
     from penstock.names import TableName
 
     wanted = TableName.parse(name)
     found = [row for row in rows if TableName.parse(str(row.name)) == wanted]
     if not found:
-        known = ", ".join(str(row.name) for row in rows)
-        raise StreamTableNotFound(name=wanted, nearest=f"There are: {known}." if known else "There are none yet.")
+        known = [TableName.parse(str(row.name)) for row in rows]
+        raise StreamTableNotFound(name=wanted, nearest=what_was_meant(name, wanted, known))
     return found
 
 

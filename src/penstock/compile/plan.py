@@ -15,7 +15,8 @@ from penstock.compile.store_groups import GroupStore, top_aggregate
 from penstock.compile.store_keyed import KeyedStore
 from penstock.compile.store_top import TopStore, top_limit
 from penstock.compile.stored import Store, StoredColumn, name_columns
-from penstock.errors import UnstorableColumn
+from penstock.errors import KeyColumnMissing
+from penstock.lang.near import nearest
 from penstock.operators.delta_query import DeltaQuery, LeafKind
 from penstock.operators.expression import Expression
 from penstock.operators.operator import Operator
@@ -51,7 +52,9 @@ def compile_query(bound: BoundQuery, key: tuple[str, ...] = (), settings: Mappin
     by_name = {column.visible.lower(): column.name for column in columns if column.visible is not None}
     for name in key:
         if name.lower() not in by_name:
-            raise UnstorableColumn(column=name, why="KEY names a column that the query does not return")
+            near = nearest(name, by_name)
+            meant = f"Did you mean {near}? " if near else ""
+            raise KeyColumnMissing(column=name, meant=meant, columns=", ".join(each.name for each in bound.columns))
     stored_key = tuple(by_name[name.lower()] for name in key)
     if isinstance(bound.tree, Refused):
         return Plan(bound, _rootless(bound, columns, stored_key), bound.tree)

@@ -33,6 +33,7 @@ COUNT = "__ps_count"
 STALE = "__ps_stale"
 THERE = "__ps_there"
 
+_RENAME = "Give it another name with AS."
 _FORBIDDEN = set(" ,;{}()\n\t=`")
 """Characters that Delta refuses in a column name, and the backtick, on which its MERGE fails."""
 
@@ -148,11 +149,14 @@ def name_columns(visible: tuple[Attribute, ...]) -> tuple[StoredColumn, ...]:
     for index, attribute in enumerate(visible):
         lowered = attribute.name.lower()
         if lowered in taken:
-            raise UnstorableColumn(column=attribute.name, why=f"another result column is called {taken[lowered]}")
+            why = f"another result column is called {taken[lowered]}"
+            raise UnstorableColumn(column=attribute.name, why=why, fix=_RENAME)
         if lowered.startswith(HIDDEN):
-            raise UnstorableColumn(column=attribute.name, why=f"names that start with {HIDDEN} are reserved")
+            why = f"names that start with {HIDDEN} are reserved"
+            raise UnstorableColumn(column=attribute.name, why=why, fix=_RENAME)
         if attribute.type in {"VOID", "INTERVAL"} or "INTERVAL" in attribute.type or "VOID" in attribute.type:
-            raise UnstorableColumn(column=attribute.name, why=f"a Delta table cannot hold the type {attribute.type}")
+            why = f"a Delta table cannot hold the type {attribute.type}"
+            raise UnstorableColumn(column=attribute.name, why=why, fix="Cast it to a type that a table can hold.")
         taken[lowered] = attribute.name
         plain = attribute.name if attribute.name and not (set(attribute.name) & _FORBIDDEN) else f"c{index + 1}"
         columns.append(StoredColumn(plain, attribute.type, attribute.name))

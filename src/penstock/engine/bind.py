@@ -51,6 +51,7 @@ from penstock.engine.settled_sums import settle_sums
 from penstock.engine.silence import unlogged
 from penstock.engine.spark_errors import system_error
 from penstock.engine.spark_message import first_lines
+from penstock.engine.temporary_views import is_shared, missing_temporary_view, of_this_session
 from penstock.errors import QueryInvalid
 from penstock.names import quote
 from penstock.operators.clock import NOW
@@ -113,8 +114,13 @@ class SparkAnalyzer:
         source_at: Callable[[str, str], Source | None],
         stream_table: Callable[[str], Source | None],
         reads: Reads,
+        home: SparkSession,
     ) -> None:
-        """`source_at(path, name)` identifies a Delta table; `stream_table(name)` the stream table behind a view."""
+        """`source_at(path, name)` identifies a Delta table; `stream_table(name)` the stream table behind a view.
+
+        `home` is the session of whoever writes the queries, with the temporary views that they may mean.
+        """
+        self._home = home
         self._catalyst = Catalyst(spark)
         self._spark = spark
         self._source_at = source_at
@@ -143,8 +149,14 @@ class SparkAnalyzer:
         except ParseException as error:
             raise QueryInvalid(why=first_lines(error), fix="Mend the query.") from None
         except AnalysisException as error:
+            if (passing := missing_temporary_view(self._home, error)) is not None:
+                raise of_this_session(passing) from None
             raise QueryInvalid(why=first_lines(error), fix="Mend the query, or create what it reads.") from None
-        return _Binding(self._catalyst, self._source_at, self._stream_table).query(plan)
+        binding = _Binding(self._catalyst, self._source_at, self._stream_table)
+        bound = binding.query(plan)
+        if binding.passing:
+            raise of_this_session(binding.passing[0])
+        return bound
 
 
 class _Binding:
@@ -161,6 +173,8 @@ class _Binding:
         self._attributes: dict[int, Attribute] = {}
         self._printer = ExpressionPrinter(catalyst, self._number)
         self._next = 0
+        self.passing: list[str] = []
+        """Temporary views of the whole application that the plan reads."""
 
     def query(self, plan: Any) -> BoundQuery:
         sources, views, others = self._sources(plan)
@@ -228,6 +242,8 @@ class _Binding:
             kind = node_kind(node)
             if kind == "View":
                 name = str(node.desc().identifier().unquotedString())
+                if node.isTempView() and is_shared(name):
+                    self.passing.append(name)
                 if not node.isTempView() and self._stream_table(str(node.desc().identifier().quotedString())) is None:
                     views[name] = view_statements(node.desc()) if node.desc().viewText().isDefined() else ""
             elif kind == "LogicalRelation":

@@ -76,7 +76,8 @@ def require_storable(schema_json: str) -> None:
     """UnstorableColumn if a name is one that not every writer of the table can handle."""
     for name in fields_of(schema_json):
         if "`" in name:
-            raise UnstorableColumn(column=name, why="Delta's MERGE cannot write the changes of a name with a backtick")
+            why = "Delta's MERGE cannot write the changes of a name with a backtick"
+            raise UnstorableColumn(column=name, why=why, fix="Give it a name without one, with AS.")
 
 
 def only_in_maps(delta_type: Any, name: str) -> bool:

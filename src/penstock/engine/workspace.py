@@ -85,7 +85,7 @@ class Workspace:
         self._by_storage = by_storage
         self.prepared = PreparedStatements(self.session)
         self.tuning = Tuning(self.session)
-        self._analyzer = SparkAnalyzer(self.session, self._source_at, self._stream_table, reads)
+        self._analyzer = SparkAnalyzer(self.session, self._source_at, self._stream_table, reads, spark)
         self._reads = reads
         self._plan: tuple[object, Plan] | None = None
         self._busy = threading.RLock()

@@ -23,6 +23,7 @@ from penstock.graph.order import topological_order
 DOWNSTREAM: Final = "DOWNSTREAM"
 
 _LARGEST: Final = timedelta(days=36_500)
+_USUAL: Final = tuple(timedelta(seconds=each) for each in (60, 300, 3600, 86_400, 604_800))
 _UNITS: Final[Mapping[str, int]] = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800}
 _SPELLINGS: Final[Mapping[str, int]] = {
     **_UNITS,
@@ -48,40 +49,55 @@ def parse_target_lag(value: str | timedelta | None, minimum: timedelta = timedel
     elif isinstance(value, str):
         if value.strip().upper() == DOWNSTREAM:
             return None
-        lag = _parse(value)
+        lag = _parse(value, minimum)
     else:
-        raise InvalidTargetLag(value=value, why=f"it is {type(value).__name__}, not text or a timedelta")
+        raise _refused(value, f"it is {type(value).__name__}, not text or a timedelta", minimum)
     shown = value if isinstance(value, str) else str(value)
     if lag <= timedelta(0):
-        raise InvalidTargetLag(value=shown, why="it is zero" if not lag else "it is negative")
+        raise _refused(shown, "it is zero" if not lag else "it is negative", minimum)
     if lag < minimum:
-        raise InvalidTargetLag(
-            value=shown, why=f"the smallest allowed is {format_lag(minimum)} (setting min_target_lag_seconds)"
-        )
+        why = f"the smallest allowed is {format_lag(minimum)} (setting min_target_lag_seconds)"
+        raise _refused(shown, why, minimum)
     if lag > _LARGEST:
-        raise InvalidTargetLag(value=shown, why=f"the largest allowed is {format_lag(_LARGEST)}")
+        raise _refused(shown, f"the largest allowed is {format_lag(_LARGEST)}", minimum)
     return lag
 
 
-def _parse(text: str) -> timedelta:
+def suggested_lags(minimum: timedelta) -> list[str]:
+    """A few lags that are accepted where `minimum` is the smallest.
+
+    >>> suggested_lags(timedelta(seconds=60)), suggested_lags(timedelta(seconds=90))
+    (['1 minute', '5 minutes', '1 hour'], ['1 minute 30 seconds', '5 minutes', '1 hour'])
+    """
+    allowed = [each for each in _USUAL if each > minimum]
+    first = max(minimum, _USUAL[0])
+    return [format_lag(each) for each in (first, *(each for each in allowed if each > first))][:3]
+
+
+def _refused(value: object, why: str, minimum: timedelta) -> InvalidTargetLag:
+    *others, last = (f"'{each}'" for each in suggested_lags(minimum))
+    return InvalidTargetLag(value=value, why=why, examples=f"{', '.join(others)} or {last}")
+
+
+def _parse(text: str, minimum: timedelta) -> timedelta:
     lowered = text.strip().lower()
     if lowered.startswith("-"):
-        raise InvalidTargetLag(value=text, why="it is negative")
+        raise _refused(text, "it is negative", minimum)
     seconds = Decimal(0)
     at = 0
     while at < len(lowered):
         term = _TERM.match(lowered, at)
         if term is None:
-            raise InvalidTargetLag(value=text, why=f"expected a number and a unit at {lowered[at:].strip()!r}")
+            raise _refused(text, f"expected a number and a unit at {lowered[at:].strip()!r}", minimum)
         if term[2] not in _SPELLINGS:
-            raise InvalidTargetLag(value=text, why=f"{term[2]!r} is not a unit of time")
+            raise _refused(text, f"{term[2]!r} is not a unit of time", minimum)
         seconds += Decimal(term[1]) * _SPELLINGS[term[2]]
         at = term.end()
     if at == 0:
-        raise InvalidTargetLag(value=text, why="it is empty")
+        raise _refused(text, "it is empty", minimum)
     # Compared as a number, because a timedelta cannot even hold it.
     if seconds > _LARGEST.total_seconds():
-        raise InvalidTargetLag(value=text, why=f"the largest allowed is {format_lag(_LARGEST)}")
+        raise _refused(text, f"the largest allowed is {format_lag(_LARGEST)}", minimum)
     return timedelta(microseconds=int(seconds * 1_000_000))
 
 

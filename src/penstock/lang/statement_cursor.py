@@ -16,6 +16,7 @@ from penstock.names import TableName
 
 _EMIT_TAILS = (("ON", "WATERMARK"), ("AFTER", "WATERMARK"), ("ON", "UPDATE"), ("ON", "WINDOW", "CLOSE"), ("CHANGES",),
                ("FINAL",))  # fmt: skip
+_QUOTED = "put names with such characters in backticks"
 _KEYWORDS = re.compile(r"\b[A-Z]{2,}(?: [A-Z]{2,})*\b")
 
 
@@ -25,6 +26,7 @@ class StatementCursor(TokenCursor):
     def __init__(self, text: str, tokens: Sequence[Token], grammar: str) -> None:
         super().__init__(text, tokens)
         self.grammar = grammar
+        self._behind_name = -1
 
     def fail(self, why: str, token: Token | None = None) -> NoReturn:
         """Refuse the statement at a token, or at the position."""
@@ -38,7 +40,11 @@ class StatementCursor(TokenCursor):
             self.fail(f"it ends where {wanted} should follow")
         found = self.text[self.token.start : self.token.end + 1]
         glued = self.at > 0 and self.tokens[self.at - 1].end + 1 == self.token.start and not is_word(self.token)
-        advice = "; put names with such characters in backticks" if glued and found in {"-", "/", ":", "$", "@"} else ""
+        advice = ""
+        if glued and found in {"-", "/", ":", "$", "@"}:
+            # In backticks Spark takes such a name for a column, but not for a table.
+            named = self.at == self._behind_name
+            advice = f"; {'names of stream tables have only letters, digits and _' if named else _QUOTED}"
         if is_word(self.token) and (meant := _meant(found, wanted)):
             advice = f"; did you mean {meant}?"
         self.fail(f"expected {wanted}, found {_short(found)}{advice}")
@@ -49,6 +55,7 @@ class StatementCursor(TokenCursor):
         if start is None or self.word == "AS" or not (is_word(start) or start.token_type is TokenType.IDENTIFIER):
             self.fail_here(what)
         name, self.at = read_name(self.tokens, self.at)
+        self._behind_name = self.at
         if name is None:
             self.fail("the name is not complete", start)
         TableName.parse(name)

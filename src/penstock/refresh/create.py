@@ -59,7 +59,9 @@ def propose(
     database = current_schema(spark)
     table = TableName.parse(name, database)
     if not _TABLE.fullmatch(table.table):
-        raise InvalidName(name=name, why="Spark takes only letters, digits and _ in the name of a table or view")
+        why = "Spark takes only letters, digits and _ in the name of a table or view, also in backticks"
+        plain = re.sub(r"[^A-Za-z0-9]+", "_", table.table).strip("_")
+        raise InvalidName(name=name, why=why, fix=f"Choose a name such as {plain or 'my_table'}.")
     if not schema_exists(spark, table.schema):
         raise SchemaNotFound(schema=table.schema)
     held = warehouse.catalog.find(table)

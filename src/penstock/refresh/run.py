@@ -414,9 +414,10 @@ def _planned_anew(workspace: Workspace, definition: Definition, because: str) ->
     try:
         return workspace.plan_anew(definition.query, definition.key, definition.shown)
     except QueryInvalid as invalid:
+        other = f"ALTER STREAM TABLE {definition.name} AS …"
         raise QueryInvalid(
             why=f"{because}\n{invalid.facts['why']}",
-            fix="The stored rows stay. Mend the source, or give another query: ALTER STREAM TABLE … AS …",
+            fix=f"The stored rows stay. Mend the source, or give another query: {other}",
         ) from invalid
 
 

@@ -22,6 +22,7 @@ from penstock.errors import (
     InvalidName,
     InvalidStatement,
     InvalidTargetLag,
+    KeyColumnMissing,
     KeyViolated,
     NotIncremental,
     PenstockError,
@@ -167,11 +168,50 @@ def test_a_misspelt_statement_in_a_script_runs_none_of_it(settled: StreamTables)
     assert not settled.spark.catalog.tableExists("early")
 
 
+def test_a_failed_create_says_what_to_do_about_a_create(settled: StreamTables) -> None:
+    with pytest.raises(QueryFailed) as failed:
+        settled.sql("CREATE STREAM TABLE st AS SELECT 1 / (id - 1) AS x FROM orders")
+    assert failed.value.advice == "Nothing was created. Mend the data or the query, then create it again."
+
+
+def test_a_key_that_is_no_column_is_told_with_the_columns_there_are(settled: StreamTables) -> None:
+    with pytest.raises(KeyColumnMissing) as refused:
+        settled.sql("CREATE STREAM TABLE st KEY (regon) AS SELECT id, region FROM orders")
+    assert refused.value.advice == "Did you mean region? The columns are: id, region."
+
+
+def test_a_temporary_view_is_told_to_be_one(settled: StreamTables) -> None:
+    settled.sql("""
+        CREATE TEMPORARY VIEW passing AS SELECT id FROM orders;
+        CREATE GLOBAL TEMPORARY VIEW shared AS SELECT id FROM orders""")
+    try:
+        for name in ("passing", "global_temp.shared"):
+            with pytest.raises(QueryInvalid, match=f"{name} is a temporary view, which ends with this session"):
+                settled.sql(f"CREATE STREAM TABLE st AS SELECT * FROM {name}")
+        settled.create_stream_table("st", settled.spark.table("passing"))
+        settled.drop_stream_table("st")
+    finally:
+        settled.sql("DROP VIEW passing; DROP VIEW global_temp.shared")
+
+
+def test_a_refused_name_is_answered_with_one_that_is_accepted(settled: StreamTables) -> None:
+    for written, meant in [("`my table!`", "my_table"), ("`-`", "my_table")]:
+        with pytest.raises(InvalidName) as refused:
+            settled.sql(f"CREATE STREAM TABLE {written} AS SELECT id FROM orders")
+        assert refused.value.advice == f"Choose a name such as {meant}."
+
+
+def test_what_is_no_stream_table_is_told_to_be_another_thing(settled: StreamTables) -> None:
+    with pytest.raises(StreamTableNotFound) as missing:
+        settled.sql("REFRESH STREAM TABLE orders")
+    assert missing.value.advice == "It is a table. See them all with: SHOW STREAM TABLES"
+
+
 def test_unknown_stream_tables_are_named_with_the_nearest(settled: StreamTables) -> None:
     for call in (settled.refresh, settled.audit, settled.explain, settled.table, settled.drop_stream_table):
-        with pytest.raises(StreamTableNotFound, match=r"settled\.kep") as missing:
+        with pytest.raises(StreamTableNotFound, match=r"settled\.kep\b") as missing:
             call("kep")
-        assert "settled.kept" in str(missing.value)
+        assert missing.value.advice == "Did you mean kept?"
     assert settled.drop_stream_table("kep", if_exists=True) == []
 
 

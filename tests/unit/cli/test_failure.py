@@ -29,7 +29,7 @@ def test_a_parse_error_of_spark_keeps_its_fragment() -> None:
 
 
 def test_our_errors_are_told_as_they_are() -> None:
-    error = InvalidName(name="a/b", why="slashes are not allowed")
+    error = InvalidName(name="a/b", why="slashes are not allowed", fix="Choose a name without them.")
     assert told(error) == error.to_json()
 
 

@@ -12,7 +12,7 @@ from penstock.compile.lower import lower
 from penstock.compile.passes.prune_columns import prune_columns
 from penstock.compile.plan import compile_query
 from penstock.compile.stored import COUNT, SHOWN
-from penstock.errors import UnstorableColumn
+from penstock.errors import KeyColumnMissing
 from penstock.operators.aggregate import Aggregate
 from penstock.operators.delta_query import DeltaQuery, LeafKind, Moment
 from penstock.operators.inner_join import InnerJoin
@@ -198,5 +198,5 @@ def test_rows_that_cannot_be_told_apart_are_refused(type_: str, reason: str) -> 
 
 
 def test_a_key_that_the_query_does_not_return_is_an_error() -> None:
-    with pytest.raises(UnstorableColumn, match="KEY names a column"):
+    with pytest.raises(KeyColumnMissing, match="KEY names"):
         compile_query(BY_TITLE["declared key"].bound, ("nothing",))
