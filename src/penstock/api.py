@@ -60,9 +60,9 @@ from penstock.lang import (
     ShowStreamTables,
     Statement,
     Subscribe,
-    parse,
 )
 from penstock.lang.plain_refresh import plainly_refreshed
+from penstock.lang.script import half_way, read_script
 from penstock.lang.unknown_name import what_was_meant
 from penstock.lang.written import inserted_into
 from penstock.monitor.diagnose.diagnosis import Diagnosis, diagnose
@@ -313,12 +313,18 @@ class StreamTables:
 
         Ours give a `StatementResult`, SUBSCRIBE a `Subscription`, Spark's a DataFrame; that of an INSERT or CREATE
         TABLE … AS holds the number of rows, as Delta's of UPDATE, DELETE and MERGE do. A script is parsed whole before
-        any of it runs. With `yes`, sources may be dropped, renamed, replaced or vacuumed although stream tables need
-        them.
+        any of it runs; the error of one that fails half way carries a note of what was done and what was not. With
+        `yes`, sources may be dropped, renamed, replaced or vacuumed although stream tables need them.
         """
         result: Any = StatementResult("nothing", (), ())
-        for statement in parse(text):
-            result = self._statement(statement, progress, yes)
+        steps = read_script(text)
+        for at, step in enumerate(steps):
+            try:
+                result = self._statement(step.statement, progress, yes)
+            except Exception as error:
+                if len(steps) > 1:
+                    error.add_note(half_way(steps, at))
+                raise
         return result
 
     def _statement(self, statement: Statement, progress: Report | None, yes: bool) -> Any:
@@ -497,7 +503,7 @@ class StreamTables:
             except BaseException as error:
                 drop(warehouse, meta, cascade=False)
                 if isinstance(error, PenstockError):
-                    raise error.at_creation() from error.__cause__
+                    raise error.while_defining() from error.__cause__
                 raise
         return _info(warehouse.catalog.get_by_name(table), created=True, refresh=refreshed)
 
@@ -508,7 +514,10 @@ class StreamTables:
         warehouse = self._warehouse
         change, refreshed = redefinition(warehouse, held, proposal), None
         if change is not None and initialize:
-            refreshed = self._refresh([held], progress, isolate=False, redefined=change)[-1]
+            try:
+                refreshed = self._refresh([held], progress, isolate=False, redefined=change)[-1]
+            except PenstockError as error:
+                raise error.while_defining() from error.__cause__
         elif change is not None:
             postpone(warehouse, held, change)
         return _info(warehouse.catalog.get_by_name(held.name), created=change is not None, refresh=refreshed)

@@ -80,19 +80,19 @@ class PenstockError(Exception):
     retry: ClassVar[Retry] = Retry.NEVER
     message: ClassVar[str] = "{detail}"
     hint: ClassVar[str] = ""
-    hint_at_creation: ClassVar[str] = ""
-    """What to do if it happens while a stream table is created, where that is something else: nothing of it stays."""
+    hint_while_defining: ClassVar[str] = ""
+    """What to do if it happens in CREATE or ALTER … AS, where that is something else: nothing of them stays."""
 
     def __init__(self, **facts: Any) -> None:
         self.facts = facts
         self.text = self.message.format(**facts)
-        hint = self.hint_at_creation if facts.get("creating") and self.hint_at_creation else self.hint
+        hint = self.hint_while_defining if facts.get("defining") and self.hint_while_defining else self.hint
         self.advice = hint.format(**facts)
         super().__init__(self.text)
 
-    def at_creation(self) -> PenstockError:
-        """The same error of a stream table that was being created."""
-        return type(self)(**self.facts, creating=True)
+    def while_defining(self) -> PenstockError:
+        """The same error where a stream table was being created, or given another query."""
+        return type(self)(**{**self.facts, "defining": True})
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, (type(self), self.facts)
@@ -507,7 +507,7 @@ class QueryFailed(QueryError):
     condition = "QUERY_FAILED"
     message = "the query of {name} fails on the present data: {why}"
     hint = "The stored rows stay as they were. Mend the data or the query, then refresh again."
-    hint_at_creation = "Nothing was created. Mend the data or the query, then create it again."
+    hint_while_defining = "Nothing was changed. Mend the data or the query, then write it again."
 
 
 class StatementFailed(QueryError):
@@ -554,7 +554,7 @@ class SourceError(PenstockError):
     """A source is not what it was."""
 
     condition = "SOURCE"
-    hint_at_creation = "Nothing was created. Mend the source or the query, then create it again."
+    hint_while_defining = "Nothing was changed. Mend the source or the query, then write it again."
 
 
 class SourceMissing(SourceError):
@@ -596,7 +596,7 @@ class CommitConflict(StorageError):
     retry = Retry.BACKOFF
     message = "another writer committed to {name} first: {why}"
     hint = "Nothing was lost; refresh again."
-    hint_at_creation = "Nothing was created; create it again."
+    hint_while_defining = "Nothing was changed; write it again."
 
 
 class LeaseLost(StorageError):
@@ -740,7 +740,7 @@ class SystemTrouble(PenstockError):
     retry = Retry.BACKOFF
     message = "{name} could not be worked on: {why}"
     hint = "The stored rows stay as they were, and a scheduler tries again by itself."
-    hint_at_creation = "Nothing was created. Mend that, then create it again."
+    hint_while_defining = "Nothing was changed. Mend that, then write it again."
 
 
 class OutOfMemory(SystemTrouble):

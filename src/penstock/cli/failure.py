@@ -35,9 +35,15 @@ def show(error: Exception) -> None:
     typer.echo(f"{head} {message}", err=True)
     hint = str(facts["hint"]).strip()
     if hint:
-        typer.echo("\n".join("  " + line if line else line for line in hint.splitlines()), err=True)
+        typer.echo(_indented(hint), err=True)
+    for note in getattr(error, "__notes__", ()):
+        typer.echo(_indented(note), err=True)
     if facts["condition"] == InternalError.condition and not os.environ.get(TRACEBACK):
         typer.echo(f"  {TRACEBACK}=1 shows where it was raised.", err=True)
+
+
+def _indented(text: str) -> str:
+    return "\n".join("  " + line if line else line for line in text.splitlines())
 
 
 def exit_code(error: Exception) -> int:

@@ -30,7 +30,7 @@ OptionalName = Annotated[
 ]
 
 QueryFile = Annotated[
-    Path | None,
+    list[Path] | None,
     typer.Option(
         "-f", "--file", metavar="FILE", help="A file with the query; - is standard input.", show_default=False
     ),
@@ -58,11 +58,12 @@ def read_text(path: Path) -> str:
         raise typer.BadParameter(f"{path} is not UTF-8 text") from None
 
 
-def read_query(query: str | None, file: Path | None) -> str | None:
-    """The query given as an argument or as a file; both at once is a usage error."""
-    if query is not None and file is not None:
-        raise typer.BadParameter("give the query as an argument or with --file, not both")
-    return read_text(file) if file is not None else query
+def read_query(query: str | None, files: list[Path] | None) -> str | None:
+    """The one query, given as an argument or as a file; more than one is a usage error."""
+    given = len(files or ()) + (query is not None)
+    if given > 1:
+        raise typer.BadParameter("give one query, as an argument or with --file")
+    return read_text(files[0]) if files else query
 
 
 def lag_value(lag: str) -> str | None:

@@ -45,19 +45,19 @@ def converse(desk: Desk, limit: int, yes: bool) -> None:
 
 def _run_complete(desk: Desk, typed: str, limit: int, yes: bool) -> str:
     """Run the statements that are complete, and return what is not."""
-    from penstock.cli.sql import run_shown
+    from penstock.cli.sql import run_all
     from penstock.lang import split_script
+    from penstock.lang.script import read_script
 
     statements, rest = split_script(typed)
-    for statement in statements:
-        try:
-            run_shown(desk, statement, limit, yes)
-        except KeyboardInterrupt:
-            typer.echo("interrupted", err=True)
-            return ""
-        except Exception as error:
-            failure.show(error)
-            return ""
+    try:
+        run_all(desk, read_script(";".join(statements)), limit, yes)
+    except KeyboardInterrupt:
+        typer.echo("interrupted", err=True)
+        return ""
+    except Exception as error:
+        failure.show(error)
+        return ""
     return rest + "\n" if rest else ""
 
 

@@ -1,15 +1,15 @@
 """`penstock sql`: run statements, ours and Spark's, from the command line, a file, a pipe or a prompt.
 
-The whole script is read before its first statement runs, so a misspelt stream table statement changes nothing.
+All scripts are read before the first statement runs, so a misspelt stream table statement changes nothing.
 """
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,6 +21,9 @@ from penstock.cli.follow import follow
 from penstock.cli.options import HERE, AsJson, Warehouse, read_text
 from penstock.errors import HasReaders, RetentionCut
 
+if TYPE_CHECKING:
+    from penstock.lang.script import Step
+
 _AFFECTED = "num_affected_rows"
 
 
@@ -28,11 +31,19 @@ def sql(
     ctx: typer.Context,
     text: Annotated[str | None, typer.Argument(metavar="SQL", help="Statements to run.", show_default=False)] = None,
     execute: Annotated[
-        str | None, typer.Option("-e", "--execute", metavar="SQL", help="The same, as an option.", show_default=False)
+        list[str] | None,
+        typer.Option("-e", "--execute", metavar="SQL", help="The same, as an option; repeat it.", show_default=False),
     ] = None,
     file: Annotated[
-        Path | None,
-        typer.Option("-f", "--file", metavar="FILE", help="A script to run; - is standard input.", show_default=False),
+        list[Path] | None,
+        typer.Option(
+            "-f",
+            "--file",
+            metavar="FILE",
+            help="A script to run, or a folder, whose .sql files run in the order of their names; - is standard input. "
+            "Repeat it for several, which run in the order given.",
+            show_default=False,
+        ),
     ] = None,
     limit: Annotated[int, typer.Option("--limit", min=0, help="Show at most this many rows; 0 shows all.")] = 50,
     yes: Yes = False,
@@ -42,19 +53,20 @@ def sql(
     """Run SQL: stream table statements, and all of Spark's.
 
     Without statements and -f, they come from standard input, or from a prompt on a terminal. A statement is taken at
-    its word: DROP STREAM TABLE does not ask. What would take a source from stream tables that read it does.
+    its word: DROP STREAM TABLE does not ask. What would take a source from stream tables that read it does. All files
+    are read before the first statement runs; the first that fails ends the run, and what was done before it stays.
 
     \b
     Examples:
       penstock sql "SELECT * FROM revenue ORDER BY total DESC"
-      penstock sql -f setup.sql
+      penstock sql -f setup.sql -f views.sql
       echo "SHOW STREAM TABLES" | penstock sql
       penstock sql
     """
-    if sum(given is not None for given in (text, execute, file)) > 1:
+    if sum(bool(given) for given in (text is not None, execute, file)) > 1:
         raise typer.BadParameter("give statements, -e or -f, one of them")
-    execute = text if execute is None else execute
-    if execute is None and file is None and sys.stdin.isatty():
+    typed = execute or ([] if text is None else [text])
+    if not typed and not file and sys.stdin.isatty():
         if as_json:
             raise typer.BadParameter("--json needs statements, -f or a pipe")
         from penstock.cli.prompt import converse
@@ -62,40 +74,62 @@ def sql(
         with opened(ctx, warehouse, as_json) as desk:
             converse(desk, limit, yes)
         return
-    script = execute if execute is not None else read_text(file or Path("-"))
+    scripts = read_scripts(file or [Path("-")]) if not typed else ((None, each) for each in typed)
     with failing(as_json):
-        statements, follows = read_script(script)
+        from penstock.lang.script import read_script
+
+        steps = [step for name, script in list(scripts) for step in read_script(script, name)]
+        follows = _follows(steps)
         if follows and as_json:
             raise typer.BadParameter("SUBSCRIBE does not end; for JSON lines use: penstock subscribe NAME --json")
     # What only follows changes needs no Spark.
-    with (looking if follows and len(statements) == 1 else opened)(ctx, warehouse, as_json) as desk:
-        _run_all(desk, statements, limit, yes)
+    with (looking if follows and len(steps) == 1 else opened)(ctx, warehouse, as_json) as desk:
+        run_all(desk, steps, limit, yes)
 
 
-def read_script(script: str) -> tuple[list[str], bool]:
-    """The statements of a script, after all of them have been checked, and whether the last one is SUBSCRIBE."""
-    from penstock.lang import Subscribe, parse, split_script
+def read_scripts(paths: Sequence[Path]) -> Iterator[tuple[str | None, str]]:
+    """Name and text of every file in order, those of a folder by their names; standard input has no name."""
+    for path in paths:
+        if path.is_dir():
+            found = sorted(each for each in path.glob("*.sql") if each.is_file() and not each.name.startswith("."))
+            if not found:
+                raise typer.BadParameter(f"there is no .sql file in the folder {path}")
+            for each in found:
+                yield str(each), read_text(each)
+        else:
+            yield None if str(path) == "-" else str(path), read_text(path)
 
-    parsed = parse(script)
-    complete, rest = split_script(script)
-    return [*complete, rest] if rest else complete, bool(parsed) and isinstance(parsed[-1], Subscribe)
+
+def _follows(steps: Sequence[Step]) -> bool:
+    """True if the last statement is SUBSCRIBE, which does not end; nothing can come after it, not in another file."""
+    from penstock.lang import Subscribe
+
+    *before, last = [isinstance(step.statement, Subscribe) for step in steps] or [False]
+    if any(before):
+        raise typer.BadParameter("nothing can follow SUBSCRIBE, which goes on until it is stopped")
+    return last
 
 
-def _run_all(desk: Desk, statements: list[str], limit: int, yes: bool) -> None:
+def run_all(desk: Desk, steps: Sequence[Step], limit: int, yes: bool) -> None:
+    """Run statements in order until one fails; what ran before it has happened, and is told with the error."""
+    from penstock.lang.script import half_way
+
     results: list[dict[str, Any]] = []
-    for number, statement in enumerate(statements):
+    for at, step in enumerate(steps):
         try:
             if desk.as_json:
-                results.append(run(desk, statement, limit, yes))
+                results.append(run(desk, step.text, limit, yes))
             else:
-                if number:
+                if at:
                     desk.print()
-                run_shown(desk, statement, limit, yes)
+                run_shown(desk, step.text, limit, yes)
         except Exception as error:
             if not desk.as_json:
+                if len(steps) > 1 or step.file:
+                    error.add_note(half_way(steps, at))
                 raise
-            # What ran before the error has happened, so it is told too.
-            desk.document({"results": results, "error": failure.told(error)})
+            document = {"results": results, "error": failure.told(error), "failed": step.to_json()}
+            desk.document({**document, "not_run": [later.to_json() for later in steps[at + 1 :]]})
             raise typer.Exit(1) from None
     if desk.as_json:
         desk.document({"results": results})

@@ -168,10 +168,26 @@ def test_a_misspelt_statement_in_a_script_runs_none_of_it(settled: StreamTables)
     assert not settled.spark.catalog.tableExists("early")
 
 
-def test_a_failed_create_says_what_to_do_about_a_create(settled: StreamTables) -> None:
+def test_a_script_that_fails_half_way_carries_a_note_of_how_far_it_came(settled: StreamTables) -> None:
+    with pytest.raises(Exception, match="nope") as failed:
+        settled.sql("CREATE TABLE begun (id INT);\nSELECT nope FROM begun;\nDROP TABLE begun")
+    (note,) = failed.value.__notes__
+    assert note.splitlines() == [
+        "Statement 2 of 3 failed (line 2): SELECT nope FROM begun",
+        "Done before it, and kept:",
+        "  line 1: CREATE TABLE begun (id INT)",
+        "Not run: the statement after it.",
+    ]
+    settled.sql("DROP TABLE begun")
+
+
+@pytest.mark.parametrize(
+    "written", ["CREATE STREAM TABLE st", "CREATE OR REPLACE STREAM TABLE kept", "ALTER STREAM TABLE kept"]
+)
+def test_a_definition_that_fails_does_not_say_that_a_refresh_helps(settled: StreamTables, written: str) -> None:
     with pytest.raises(QueryFailed) as failed:
-        settled.sql("CREATE STREAM TABLE st AS SELECT 1 / (id - 1) AS x FROM orders")
-    assert failed.value.advice == "Nothing was created. Mend the data or the query, then create it again."
+        settled.sql(f"{written} AS SELECT 1 / (id - 1) AS x FROM orders")
+    assert failed.value.advice == "Nothing was changed. Mend the data or the query, then write it again."
 
 
 def test_a_key_that_is_no_column_is_told_with_the_columns_there_are(settled: StreamTables) -> None:
@@ -501,10 +517,11 @@ def test_status_info_graph_and_history_tell_what_is(orders: StreamTables) -> Non
     assert not down.lag_exceeded
 
     info = orders.info("up")[0]
-    assert info["sources"] == [
-        {"name": "shop.orders", "type": "TABLE", "columns_used": ["amount", "id", "region"]},
-        {"name": "spark_catalog.shop.north", "type": "VIEW", "columns_used": []},
+    assert [(each["name"], each["type"], each["columns_used"]) for each in info["sources"]] == [
+        ("shop.orders", "TABLE", ["amount", "id", "region"]),
+        ("spark_catalog.shop.north", "VIEW", []),
     ]
+    assert info["sources"][0]["id"] in info["frontier"]["sources"]
     assert info["refresh_count"] == 4
     assert (info["rows_inserted_total"], info["rows_deleted_total"]) == (3, 0)
     assert info["frontier"]["data_timestamp"] == orders.info("down")[0]["frontier"]["data_timestamp"]

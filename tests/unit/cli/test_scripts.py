@@ -1,0 +1,131 @@
+"""Scripts of `penstock sql`: several run in order, all are read first; one that fails says how far it came."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from fake_tables import FakeTables, fake_openers
+from typer.testing import CliRunner, Result
+
+from penstock.cli import prompt
+from penstock.cli.desk import Desk
+from penstock.cli.main import app
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "penstock.toml").touch()
+    (tmp_path / "a.sql").write_text("CREATE TABLE a (x INT);\n\n-- two\nINSERT INTO a VALUES (1)")
+    (tmp_path / "b.sql").write_text("SELECT * FROM a;\n\nSELECT * FROM missing;\nDROP TABLE a;\nSELECT 1")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(tables: FakeTables, *arguments: str) -> Result:
+    return CliRunner().invoke(app, ["sql", *arguments], obj=fake_openers(tables))
+
+
+def ran(tables: FakeTables) -> list[str]:
+    return [call[1][0] for call in tables.calls]
+
+
+def test_several_files_run_in_the_order_given(folder: Path) -> None:
+    tables = FakeTables()
+    (folder / "c.sql").write_text("SELECT 3")
+    assert run(tables, "-f", "c.sql", "-f", "a.sql").exit_code == 0
+    assert ran(tables) == ["SELECT 3", "CREATE TABLE a (x INT)", "INSERT INTO a VALUES (1)"]
+
+
+def test_several_statements_as_options_run_in_the_order_given(folder: Path) -> None:
+    tables = FakeTables()
+    assert run(tables, "-e", "SELECT 2; SELECT 3", "-e", "SELECT 1").exit_code == 0
+    assert ran(tables) == ["SELECT 2", "SELECT 3", "SELECT 1"]
+
+
+def test_a_folder_runs_its_sql_files_by_name(folder: Path) -> None:
+    scripts = folder / "setup"
+    (scripts / "deep.sql").mkdir(parents=True)
+    for name in ("20_rows.sql", "10_tables.sql", ".hidden.sql", "notes.txt"):
+        (scripts / name).write_text(f"SELECT '{name}'")
+    tables = FakeTables()
+    assert run(tables, "-f", "setup").exit_code == 0
+    assert ran(tables) == ["SELECT '10_tables.sql'", "SELECT '20_rows.sql'"]
+    assert "folder, whose .sql files run in the order of their names" in " ".join(run(tables, "--help").stdout.split())
+
+
+def test_a_folder_without_scripts_is_an_error(folder: Path) -> None:
+    (folder / "empty").mkdir()
+    result = run(FakeTables(), "-f", "empty")
+    assert (result.exit_code, "there is no .sql file in the folder empty" in result.stderr) == (2, True)
+
+
+def test_all_files_are_read_before_any_runs(folder: Path) -> None:
+    tables = FakeTables()
+    (folder / "c.sql").write_text("SELECT 1;\nCREATE STREAM TABLE t TARGET LAGG '1 hour' AS SELECT 1 AS a")
+    result = run(tables, "-f", "a.sql", "-f", "c.sql")
+    assert result.exit_code == 1
+    assert "(c.sql, line 2, column 30)" in result.stderr
+    assert not tables.calls
+
+
+def test_nothing_can_follow_what_does_not_end_in_another_file(folder: Path) -> None:
+    tables = FakeTables()
+    (folder / "c.sql").write_text("SUBSCRIBE revenue")
+    assert run(tables, "-f", "c.sql", "-f", "a.sql").exit_code == 2
+    assert not tables.calls
+
+
+def test_a_script_that_fails_half_way_says_how_far_it_came(folder: Path) -> None:
+    result = run(FakeTables(), "-f", "a.sql", "-f", "b.sql")
+    assert result.exit_code == 1
+    assert result.stderr.splitlines()[2:] == [
+        "  Statement 4 of 6 failed (b.sql, line 3): SELECT * FROM missing",
+        "  Done before it, and kept:",
+        "    a.sql, line 1: CREATE TABLE a (x INT)",
+        "    a.sql, line 4: INSERT INTO a VALUES (1)",
+        "  Not run: the 2 statements after it.",
+    ]
+
+
+def test_a_single_statement_that_fails_has_no_more_to_say_than_its_error(folder: Path) -> None:
+    assert "Statement" not in run(FakeTables(), "SELECT * FROM missing").stderr
+
+
+def test_a_script_that_fails_half_way_says_so_in_json(folder: Path) -> None:
+    said = json.loads(run(FakeTables(), "-f", "a.sql", "-f", "b.sql", "--json").stdout)
+    assert [result["kind"] for result in said["results"]] == ["ok", "rows", "ok"]
+    assert said["error"]["condition"] == "QUERY_INVALID"
+    assert said["failed"] == {"file": "b.sql", "line": 3, "sql": "SELECT * FROM missing"}
+    assert [(step["file"], step["line"], step["sql"]) for step in said["not_run"]] == [
+        ("b.sql", 4, "DROP TABLE a"),
+        ("b.sql", 5, "SELECT 1"),
+    ]
+
+
+def test_the_prompt_says_what_of_a_line_was_not_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    typed = iter(["INSERT INTO a VALUES (1); SELECT * FROM missing; SELECT 2;"])
+
+    def read(_: str) -> str:
+        try:
+            return next(typed)
+        except StopIteration:
+            raise EOFError from None
+
+    monkeypatch.setattr("builtins.input", read)
+    monkeypatch.setattr(prompt, "_remember_lines", lambda: None)
+    tables = FakeTables()
+    prompt.converse(Desk(tables, False), 50, yes=False)
+    assert ran(tables) == ["INSERT INTO a VALUES (1)", "SELECT * FROM missing"]
+    assert "Not run: the statement after it." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [["create", "r"], ["alter", "r"], ["explain"]], ids=" ".join)
+def test_a_query_given_twice_is_refused(folder: Path, command: list[str]) -> None:
+    tables = FakeTables()
+    result = CliRunner().invoke(app, [*command, "-f", "a.sql", "-f", "b.sql"], obj=fake_openers(tables))
+    assert (result.exit_code, "give one query" in result.stderr) == (2, True)
+    assert not tables.calls
