@@ -19,7 +19,7 @@ def diagnose(
     """Say in plain words why a stream table is stale, and what to do.
 
     Looks at the catalog, the logs of the tables and the scheduler; nothing is computed and nothing is changed.
-    One that is stale, or at risk to be soon, is exit code 1.
+    One that is stale, or at risk to be soon, is exit code 1; one whose sources have not changed since is neither.
 
     \b
     Examples:

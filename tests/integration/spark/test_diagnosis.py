@@ -37,16 +37,28 @@ def test_fresh_then_stale_for_want_of_a_scheduler(orders: StreamTables) -> None:
     told = orders.diagnose("shares")
     assert told.fresh
     assert codes(told) == ["NO_SCHEDULER", "TRUSTED"]
-    later(orders, 3)
+    later(orders, 3000)
+    for name in ("shares", "best"):
+        told = orders.diagnose(name)
+        assert (told.fresh, told.at_risk) == (True, False)
+        assert "no source has changed since" in told.verdict
+    orders.sql("OPTIMIZE orders; INSERT INTO orders VALUES (2, 20)")
+    assert not orders.diagnose("best").fresh
     told = orders.diagnose("shares")
     assert not told.fresh
-    assert "no source has changed since" in told.verdict
     assert told.findings[0].code == "NO_SCHEDULER"
     catalog = orders._warehouse.catalog
     catalog.acquire_lease(SCHEDULER, "me", timedelta(minutes=1), now=catalog.now())
     assert "NO_SCHEDULER" not in codes(orders.diagnose("shares"))
     catalog.set_paused(True)
     assert orders.diagnose("shares").findings[0].code == "PAUSED"
+
+
+def test_a_query_that_reads_the_clock_is_stale_though_no_source_changed(orders: StreamTables) -> None:
+    orders.sql("CREATE STREAM TABLE ages AS SELECT id, current_timestamp() AS seen FROM orders")
+    later(orders, 3)
+    assert orders.diagnose("shares").fresh
+    assert not orders.diagnose("ages").fresh
 
 
 def test_the_root_of_an_error_is_named_downstream(orders: StreamTables) -> None:

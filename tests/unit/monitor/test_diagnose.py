@@ -175,10 +175,10 @@ def test_the_root_cause_upstream_is_named() -> None:
 
 
 def test_changes_that_an_upstream_has_not_taken_over_are_changes() -> None:
-    upstream = case(meta(name=TableName("shop", "a"), status=Status.SUSPENDED))
-    assert "no source has changed" in diagnose(case(late(), upstreams=(upstream,))).verdict
-    behind = replace(upstream, sources=(PendingSource("orders", 1, 2, 5),))
-    assert "no source has changed" not in diagnose(case(late(), upstreams=(behind,))).verdict
+    upstream = case(meta(name=TableName("shop", "a"), status=Status.SUSPENDED), quiet=True)
+    assert "no source has changed" in diagnose(case(late(), quiet=True, upstreams=(upstream,))).verdict
+    behind = replace(upstream, quiet=False)
+    assert "no source has changed" not in diagnose(case(late(), quiet=True, upstreams=(behind,))).verdict
 
 
 def test_a_rebuild_that_the_query_may_not_survive_says_so() -> None:
@@ -230,7 +230,16 @@ def test_an_old_success_ends_the_back_off() -> None:
 def test_it_is_plain_data() -> None:
     told = diagnose(case(late(status=Status.SUSPENDED))).to_json()
     assert (told["name"], told["fresh"], told["findings"][0]["code"]) == ("shop.st", False, "SUSPENDED")
-    assert told["verdict"] == "STALE, 1 hour behind, 1 minute allowed; no source has changed since"
+    assert told["verdict"] == "STALE, 1 hour behind, 1 minute allowed"
+
+
+def test_rows_that_nobody_changed_are_not_stale_however_old() -> None:
+    told = diagnose(case(late(), quiet=True, scheduler=None))
+    assert (told.fresh, told.at_risk) == (True, False)
+    assert told.verdict == "FRESH, no source has changed since it was refreshed, 1 hour ago"
+    suspended = diagnose(case(late(status=Status.SUSPENDED), quiet=True))
+    assert (suspended.fresh, suspended.at_risk) == (True, True)
+    assert suspended.verdict.startswith("AT RISK, no source has changed")
 
 
 def test_a_source_whose_log_is_damaged_need_not_be_brought_back(tmp_path: Path) -> None:

@@ -44,6 +44,8 @@ class Case:
     history: tuple[RefreshRecord, ...] = ()
     """The newest first."""
     sources: tuple[PendingSource, ...] = ()
+    quiet: bool = False
+    """True if nothing happened to what it reads itself since its frontier, and time alone changes nothing."""
     rebuild: tuple[str, str] | None = None
     """Reason code and text, if the next refresh has to rebuild it."""
     circle: str | None = None
@@ -70,8 +72,8 @@ class Case:
 
     @property
     def stale(self) -> bool:
-        """True if its promise is broken."""
-        return self.behind is None or self.behind > self.allowed
+        """True if its promise is broken. Rows that nobody changed are right however long ago they were looked at."""
+        return self.behind is None or (self.behind > self.allowed and not self.unchanged)
 
     @property
     def pending(self) -> tuple[PendingSource, ...]:
@@ -81,8 +83,7 @@ class Case:
     @property
     def unchanged(self) -> bool:
         """True if nothing that its rows come from has changed, up to the tables that nobody computes."""
-        moved = self.pending or self.rebuild is not None or any(each.missing for each in self.sources)
-        return not moved and all(each.unchanged for each in self.upstreams)
+        return self.quiet and all(each.unchanged for each in self.upstreams)
 
     @property
     def runs(self) -> tuple[RefreshRecord, ...]:

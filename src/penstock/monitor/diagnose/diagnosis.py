@@ -55,9 +55,8 @@ def _verdict(case: Case, findings: tuple[Finding, ...]) -> str:
     if case.behind is None:
         return "EMPTY, it was never filled"
     figures = f"{format_lag(rounded(case.behind))} behind, {format_lag(case.allowed)} allowed"
-    if not case.stale:
-        return f"{'AT RISK' if any(each.serious for each in findings) else 'FRESH'}, {figures}"
-    # Rows that nobody changed are right however long ago they were looked at.
-    if case.unchanged:
-        figures += "; no source has changed since"
-    return f"STALE, {figures}"
+    if case.stale:
+        return f"STALE, {figures}"
+    if case.behind > case.allowed:
+        figures = f"no source has changed since it was refreshed, {format_lag(rounded(case.behind))} ago"
+    return f"{'AT RISK' if any(each.serious for each in findings) else 'FRESH'}, {figures}"

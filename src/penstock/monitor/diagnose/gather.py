@@ -52,6 +52,7 @@ def _case(warehouse: Warehouse, meta: StreamTableMeta, around: _Around) -> Case:
     dependencies = catalog.dependencies_of(meta.id)
     found, lost = _standing(warehouse, meta)
     frontier = stored_frontier(meta, found) if found is not None else meta.frontier
+    rebuild, quiet = _surveyed(warehouse, meta, found) if found is not None else (None, False)
     return Case(
         meta=meta,
         now=now,
@@ -66,7 +67,8 @@ def _case(warehouse: Warehouse, meta: StreamTableMeta, around: _Around) -> Case:
         sources=tuple(
             _source(warehouse, each, frontier) for each in dependencies if each.source_type is not SourceType.VIEW
         ),
-        rebuild=_rebuild(warehouse, meta, found) if found is not None else None,
+        quiet=quiet,
+        rebuild=rebuild,
         circle=None if around.graph is around.ordered else way_back(around.graph, meta.table_id),
         storage_lost=lost,
         foreign=tuple(f"{each.operation} at version {each.version}" for each in found.foreign) if found else (),
@@ -137,11 +139,14 @@ def _source(warehouse: Warehouse, source: Dependency, frontier: Frontier | None)
     return PendingSource(source.source_name, version, newest, change.rows_estimate)
 
 
-def _rebuild(warehouse: Warehouse, meta: StreamTableMeta, found: Standing) -> tuple[str, str] | None:
-    """What a refresh would find that makes it rebuild."""
+def _surveyed(warehouse: Warehouse, meta: StreamTableMeta, found: Standing) -> tuple[tuple[str, str] | None, bool]:
+    """What a refresh would find: what makes it rebuild, and whether nothing happened, so that the rows are exact."""
     try:
         definition = Definition.from_json(found.definition)
-        return warehouse.refresher.surveyed(meta, definition, found, Pins({}, warehouse.now())).rebuild
+        situation = warehouse.refresher.surveyed(meta, definition, found, Pins({}, warehouse.now()))
     except (PenstockError, KeyError, ValueError):
         # A source that cannot be read is a finding of its own.
-        return None
+        return None, False
+    ours = definition.hash == meta.definition_hash and found.unset is None and situation.before is not None
+    still = situation.rebuild is None and not situation.data_changed and not definition.restless
+    return situation.rebuild, ours and still
