@@ -161,7 +161,7 @@ def fits(value: Any, kind: Any) -> bool:
     if _is_many(kind):
         return (
             isinstance(value, origin)
-            and not isinstance(value, (str, bytes, Mapping))
+            and not isinstance(value, (str, bytes))
             and all(fits(each, inner[0]) for each in value)
         )
     if origin is not None:

@@ -148,6 +148,15 @@ def test_refused_calls_change_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "other").exists()
 
 
+def test_names_may_come_in_whatever_gives_them_one_by_one() -> None:
+    for names in (["a", "b"], ("a", "b"), {"a": 1, "b": 2}, {"a": 1, "b": 2}.keys()):
+        assert _joined(names) == "ab"
+    with pytest.raises(InvalidArgument, match="for names"):
+        _joined({"a": 1, 7: 2})  # type: ignore[dict-item]
+    with pytest.raises(InvalidArgument, match="for names"):
+        _joined("ab")
+
+
 def test_an_iterator_is_read_once_and_handed_on() -> None:
     assert _joined(each for each in "abc") == "abc"
     with pytest.raises(InvalidArgument, match="for names"):
