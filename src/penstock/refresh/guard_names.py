@@ -150,7 +150,7 @@ def _where(warehouse: Warehouse, target: Target) -> _Place | None:
     """None if the target is none of this warehouse's: another catalog's, or a temporary view."""
     spark = warehouse.spark
     if target.folder is not None:
-        return _Place(folder=place(target.folder), whole_folder=True)
+        return _Place(folder=place(target.folder), whole_folder=target.deed is Deed.WRITE)
     if not target.parts:
         return None
     if len(target.parts) > 1 and ("/" in target.parts[-1]):

@@ -154,7 +154,8 @@ def test_what_stream_tables_read_is_taken_away_only_if_that_is_said(shop: Stream
         assert "penstock sql --yes" in refused.value.advice
     assert rows(shop) == before
     # Rows, columns, files and redefined views are what refreshes follow.
-    shop.sql("""
+    shop.sql(f"""
+        OPTIMIZE '{at}'; VACUUM '{at}'; RESTORE delta.`{at}` TO VERSION AS OF 1;
         INSERT INTO orders VALUES (100, 1); OPTIMIZE orders; ALTER TABLE orders ADD COLUMNS (note STRING);
         CREATE OR REPLACE VIEW seen AS SELECT * FROM orders WHERE v > 1;
         DROP TABLE IF EXISTS nobody; CREATE OR REPLACE TABLE nobody (id INT); DROP TABLE nobody""")
