@@ -87,10 +87,11 @@ from penstock.refresh.drop import drop
 from penstock.refresh.explain import Explanation, explain_query, explain_table
 from penstock.refresh.fresh import fresh_rows
 from penstock.refresh.guard_names import guard_names
+from penstock.refresh.keep_names import keep_names
 from penstock.refresh.optimize import OptimizeResult, optimize
 from penstock.refresh.read_together import rows_together
 from penstock.refresh.repair import RepairReport, rebuild
-from penstock.refresh.restore_names import restore_missing_names, restore_names
+from penstock.refresh.restore_names import restore_names
 from penstock.refresh.result import RefreshResult, Report
 from penstock.refresh.retention import guard_vacuum
 from penstock.refresh.settle import Opened, settle
@@ -380,11 +381,11 @@ class StreamTables:
                 return self._subscribe(statement)
 
     def _pass_through(self, statement: PassThrough, yes: bool) -> DataFrame:
+        keep_names(self._warehouse)
         if statement.kind != "query":
             guard_names(self._warehouse, statement, yes)
         if statement.verb == "VACUUM" and not yes:
             guard_vacuum(self._warehouse, statement, registry.current_schema(self.spark))
-        restore_missing_names(self._warehouse)
         catalog, now = self._warehouse.catalog, self._warehouse.now()
         shown = rows_as_views(self.spark, views_in(statement.sql, catalog, now, self._minimum_lag))
         with shown, statement_errors(self.spark, statement.sql):
@@ -670,6 +671,7 @@ class StreamTables:
     def table(self, name: str, fresh: bool = False) -> DataFrame:
         """The stream table's rows; with `fresh`, as they would be after a refresh, without writing anything."""
         meta = self._find(name)
+        keep_names(self._warehouse)
         return fresh_rows(self._warehouse, [meta])[0] if fresh else self.spark.table(meta.name.sql)
 
     def read_together(self, names: Iterable[str], fresh: bool = False) -> dict[str, DataFrame]:
@@ -685,6 +687,7 @@ class StreamTables:
 
     def explain(self, name_or_query: str) -> Explanation:
         """How a stream table is maintained, or how a query would be."""
+        keep_names(self._warehouse)
         text = name_or_query.strip()
         if not text.upper().startswith(("SELECT", "WITH", "FROM", "VALUES", "TABLE ", "(")):
             return explain_table(self._warehouse, self._find(text))
@@ -708,12 +711,14 @@ class StreamTables:
 
     def status(self) -> list[StatusRow]:
         """One row per stream table."""
+        keep_names(self._warehouse)
         return status(self._warehouse.catalog, self._warehouse.now(), self._minimum_lag)
 
     pgt_status = status
 
     def diagnose(self, name: str) -> Diagnosis:
         """Why a stream table is stale, or why it can be trusted, with what to do; nothing is computed or changed."""
+        keep_names(self._warehouse)
         return diagnose(gather(self._warehouse, self._find(name), self._minimum_lag))
 
     def history(self, name: str | None = None, max_rows: int = 20) -> list[RefreshRecord]:

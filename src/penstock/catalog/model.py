@@ -277,6 +277,7 @@ class AlertEvent(StrEnum):
     REFRESH_FAILED = "refresh_failed"
     MODE_CHANGED = "mode_changed"
     FALLING_BEHIND = "falling_behind"
+    NAME_TAKEN = "name_taken"
 
     @property
     def is_good_news(self) -> bool:

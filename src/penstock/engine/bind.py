@@ -244,7 +244,7 @@ class _Binding:
                 name = str(node.desc().identifier().unquotedString())
                 if node.isTempView() and is_shared(name):
                     self.passing.append(name)
-                if not node.isTempView() and self._stream_table(str(node.desc().identifier().quotedString())) is None:
+                if not node.isTempView() and self._shown_by(node) is None:
                     views[name] = view_statements(node.desc()) if node.desc().viewText().isDefined() else ""
             elif kind == "LogicalRelation":
                 path = self._catalyst.delta_path(node)
@@ -283,16 +283,21 @@ class _Binding:
     def _leaf(self, node: Any) -> Source | None:
         kind = node_kind(node)
         if kind == "View" and not node.isTempView():
-            return self._stream_table(str(node.desc().identifier().quotedString()))
+            return self._shown_by(node)
         path = self._catalyst.delta_path(node) if kind == "LogicalRelation" else ""
         return self._source_at(path, _relation_name(node, path)) if path else None
+
+    def _shown_by(self, view: Any) -> Source | None:
+        """The stream table that a view shows; None for any other view, whatever its name."""
+        source, text = self._stream_table(str(view.desc().identifier().quotedString())), view.desc().viewText()
+        return source if source is not None and text.isDefined() and quote(source.path) in str(text.get()) else None
 
     def _read(self, node: Any) -> Bound:
         kind = node_kind(node)
         if kind in _TRANSPARENT:
             return self._read(node.child())
         if kind == "View":
-            source = self._stream_table(str(node.desc().identifier().quotedString()))
+            source = self._shown_by(node)
             return self._scan(source, node) if source is not None else self._read(node.child())
         if kind == "LogicalRelation":
             return self._relation(node)

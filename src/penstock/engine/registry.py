@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from penstock.catalog.model import KnownKind, KnownTable
 from penstock.compile.stored import SHOWN
 from penstock.engine.definition import Definition
+from penstock.engine.held_names import marked
 from penstock.engine.jvm import java
 from penstock.engine.register_unread import register_delta_table, register_schema
 from penstock.engine.result_settings import is_result_setting
@@ -133,10 +134,15 @@ def view_query(definition: Definition, storage: str) -> str:
     return text + (f" WHERE {quote(SHOWN)}" if definition.has_hidden_rows else "")
 
 
+def view_text_of(definition: Definition, path: str) -> str:
+    """What the stream table's view says."""
+    return view_query(definition, f"delta.{quote(path)}")
+
+
 def register_view(spark: SparkSession, definition: Definition, path: str) -> None:
     """Create or replace the stream table's view."""
-    name = TableName.parse(definition.name)
-    spark.sql(f"CREATE OR REPLACE VIEW {name.sql} AS {view_query(definition, f'delta.{quote(path)}')}")
+    name, text = TableName.parse(definition.name), view_text_of(definition, path)
+    spark.sql(f"CREATE OR REPLACE VIEW {name.sql} {marked(text)} AS {text}")
 
 
 def stored_rows_at(spark: SparkSession, definition: Definition, path: str, version: int) -> DataFrame:

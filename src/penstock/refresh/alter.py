@@ -14,9 +14,9 @@ from typing import Final
 
 from penstock.catalog.model import UNSET, Alert, AlertEvent, Dependency, RefreshMode, Status, StreamTableMeta, UnsetType
 from penstock.engine.definition import Definition
-from penstock.engine.registry import register_view, restore_view
+from penstock.engine.registry import register_view
 from penstock.engine.storage import DEFINITION_KEY, Storage, key_configuration, standing
-from penstock.errors import CommitConflict, InvalidMode, NotIncremental, PenstockError
+from penstock.errors import CommitConflict, InvalidMode, NotIncremental
 from penstock.refresh.create import Proposal
 from penstock.refresh.define import Redefinition, dependencies_of, note_definition
 from penstock.refresh.warehouse import Warehouse
@@ -144,17 +144,6 @@ def _put_in_force(warehouse: Warehouse, meta: StreamTableMeta, change: Redefinit
 def show_definition(warehouse: Warehouse, meta: StreamTableMeta) -> None:
     """Bring the view into line with the stored definition."""
     register_view(warehouse.spark, warehouse.definition(meta), meta.path)
-
-
-def restore_definition(warehouse: Warehouse, meta: StreamTableMeta) -> bool:
-    """The view in a new process; False if there is none for now. A storage that is away or half rebuilt must not keep
-    the others from being opened: the next refresh of that one table says what is wrong, or finishes the rebuild.
-    """
-    try:
-        definition = warehouse.definition(meta)
-    except (PenstockError, KeyError, ValueError):
-        return False
-    return restore_view(warehouse.spark, definition, meta.path)
 
 
 def _check_incremental(warehouse: Warehouse, definition: Definition) -> None:

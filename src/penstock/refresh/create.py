@@ -24,6 +24,7 @@ from penstock.lang import check_query
 from penstock.names import TableName
 from penstock.refresh.compute import describe
 from penstock.refresh.define import check_graph, dependencies_of
+from penstock.refresh.keep_names import keep_names
 from penstock.refresh.warehouse import Warehouse
 
 _TABLE = re.compile(r"[A-Za-z0-9_]+")
@@ -56,6 +57,7 @@ def propose(
 ) -> Proposal:
     """Check name, query, key, mode and graph; nothing is changed."""
     spark = warehouse.spark
+    keep_names(warehouse)
     database = current_schema(spark)
     table = TableName.parse(name, database)
     if not _TABLE.fullmatch(table.table):

@@ -6,9 +6,9 @@ and is never forgotten over that.
 
 from __future__ import annotations
 
-from penstock.catalog.model import KnownKind
-from penstock.engine.registry import kind_of, restore
-from penstock.refresh.alter import restore_definition
+from penstock.catalog.model import KnownKind, StreamTableMeta
+from penstock.engine.registry import kind_of, restore, restore_view
+from penstock.errors import PenstockError
 from penstock.refresh.warehouse import Warehouse
 
 
@@ -20,7 +20,7 @@ def restore_names(warehouse: Warehouse) -> None:
     unnamed = [
         f"{meta.name.schema}.{meta.name.table}"
         for meta in catalog.get_all()
-        if kind_of(spark, meta.name) is None and not restore_definition(warehouse, meta)
+        if kind_of(spark, meta.name) is None and not _restore_view(warehouse, meta)
     ]
     warehouse.unnamed = frozenset([*unnamed, *restore(spark, known)])
 
@@ -29,3 +29,14 @@ def restore_missing_names(warehouse: Warehouse) -> None:
     """The same, if something could not be registered before; no session is started for it."""
     if warehouse.unnamed and warehouse.has_started:
         restore_names(warehouse)
+
+
+def _restore_view(warehouse: Warehouse, meta: StreamTableMeta) -> bool:
+    """The view of a stream table; False if there is none for now. A storage that is away or half rebuilt must not keep
+    the others from being opened: the next refresh of that one table says what is wrong, or finishes the rebuild.
+    """
+    try:
+        definition = warehouse.definition(meta)
+    except (PenstockError, KeyError, ValueError):
+        return False
+    return restore_view(warehouse.spark, definition, meta.path)

@@ -23,10 +23,10 @@ from penstock.names import Frontier
 from penstock.refresh.alter import show_definition
 from penstock.refresh.attempt import Quiet
 from penstock.refresh.define import Redefinition
+from penstock.refresh.keep_names import keep_names
 from penstock.refresh.lease import PATIENCE
 from penstock.refresh.listener import listener
 from penstock.refresh.record import expected_action
-from penstock.refresh.restore_names import restore_missing_names
 from penstock.refresh.result import RefreshResult, Report
 from penstock.refresh.tour import Arrival, Rest, Scene, Skip, Tour
 from penstock.refresh.warehouse import Warehouse
@@ -74,7 +74,7 @@ def refresh_together(
 def scene_of(warehouse: Warehouse, wanted: Iterable[str], redefinition: Redefinition | None = None) -> Scene:
     """The wanted stream tables with everything upstream of them; pins the base tables."""
     catalog, logs = warehouse.catalog, warehouse.logs
-    restore_missing_names(warehouse)
+    keep_names(warehouse)
     if redefinition is None:
         found, dependencies = catalog.upstream_part(wanted)
     else:

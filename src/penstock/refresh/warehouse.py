@@ -51,6 +51,12 @@ class Warehouse:
     logs: Logs = field(default_factory=Logs)
     unnamed: frozenset[str] = frozenset()
     """Names that Spark's catalog lacks, because what they stand for is away."""
+    naming: threading.RLock = field(default_factory=threading.RLock)
+    """Held by whoever puts stream tables' names right."""
+    names_seen: dict[str, tuple[object, ...]] = field(default_factory=dict)
+    """Schema → what Spark's catalog held under its stream tables' names when they were last put right."""
+    named: set[str] = field(default_factory=set)
+    """Stream tables whose views this process has seen in their place."""
     _session: SparkSession | None = None
     _starting: threading.RLock = field(default_factory=threading.RLock)
     _workspaces: dict[str, tuple[tuple[str | None, ...], Workspace]] = field(default_factory=dict)

@@ -1,0 +1,86 @@
+"""The names of stream tables stand for their stored rows: what others did to them in Spark's catalog is undone.
+
+Refreshes, statements, definitions and whoever asks how things stand look first; while nothing has changed that is one
+question per schema. Every name that had to be restored is told (`name_taken`), and nothing of anybody's is lost: a
+table is given another name, the text of a view is in the alert.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from penstock.catalog.model import Alert, AlertEvent, StreamTableMeta
+from penstock.engine.definition import Definition
+from penstock.engine.held_names import Held, held_under, set_aside, stamp
+from penstock.engine.register_unread import register_schema
+from penstock.engine.registry import is_forgetful, registered, restore_view, view_text_of
+from penstock.errors import PenstockError
+from penstock.refresh.restore_names import restore_missing_names
+from penstock.refresh.warehouse import Warehouse
+
+
+def keep_names(warehouse: Warehouse) -> None:
+    """Restore what is not as it should be; no session is started for it."""
+    if not warehouse.has_started:
+        return
+    by_schema: dict[str, list[StreamTableMeta]] = {}
+    for meta in warehouse.catalog.get_all():
+        by_schema.setdefault(meta.name.schema, []).append(meta)
+    # Two threads must not both restore a name, and tell of it twice.
+    with warehouse.naming:
+        for schema, tables in by_schema.items():
+            if _seen(warehouse, schema, tables) != warehouse.names_seen.get(schema):
+                for meta in tables:
+                    _keep(warehouse, meta)
+                warehouse.names_seen[schema] = _seen(warehouse, schema, tables)
+    restore_missing_names(warehouse)
+
+
+def _seen(warehouse: Warehouse, schema: str, tables: Sequence[StreamTableMeta]) -> tuple[object, ...]:
+    names = [meta.name.table for meta in tables]
+    return *(meta.table_id for meta in tables), stamp(warehouse.spark, schema, names)
+
+
+def _keep(warehouse: Warehouse, meta: StreamTableMeta) -> None:
+    held = held_under(warehouse.spark, meta.name)
+    try:
+        definition = warehouse.definition(meta)
+    except (PenstockError, KeyError, ValueError):
+        # Its storage is away or half rebuilt: its next refresh says what is wrong, or finishes the rebuild.
+        return
+    if held is not None and held.is_view and held.text == view_text_of(definition, meta.path):
+        warehouse.named.add(meta.table_id)
+    elif held is not None and held.is_ours:
+        # Another process has redefined it. Until its rows are rebuilt the view of the old ones is the right one.
+        if not meta.needs_reinit:
+            restore_view(warehouse.spark, definition, meta.path)
+    elif (now := warehouse.catalog.find(meta.name)) is not None and now.table_id == meta.table_id:
+        _restore(warehouse, meta, definition, held)
+
+
+def _restore(warehouse: Warehouse, meta: StreamTableMeta, definition: Definition, held: Held | None) -> None:
+    spark, facts = warehouse.spark, dict[str, str | int | float | bool | None]()
+    was_there = meta.table_id in warehouse.named or (meta.is_populated and not is_forgetful(spark))
+    if held is None:
+        facts["found"] = "nothing"
+        register_schema(spark, meta.name.schema)
+    elif held.is_view:
+        facts |= {"found": "a view", "text": held.text}
+    else:
+        facts["found"] = "a table"
+        if (aside := set_aside(spark, meta.name)) is not None:
+            facts["now_called"] = str(aside)
+            if is_forgetful(spark):
+                _remember(warehouse, str(aside))
+    facts["restored"] = restore_view(spark, definition, meta.path)
+    if facts["restored"]:
+        warehouse.named.add(meta.table_id)
+    # A name that this process has not seen yet is new to it, made by another one.
+    if held is not None or was_there:
+        warehouse.tell(Alert(AlertEvent.NAME_TAKEN, str(meta.name), warehouse.now(), facts))
+
+
+def _remember(warehouse: Warehouse, name: str) -> None:
+    for each in registered(warehouse.spark):
+        if each.name == name:
+            warehouse.catalog.remember_table(each)
