@@ -29,6 +29,7 @@ from penstock.refresh.advise import LayoutAdvice
 from penstock.refresh.audit import AuditReport
 from penstock.refresh.explain import Explanation
 from penstock.refresh.optimize import OptimizeResult
+from penstock.refresh.outcome import StreamTableInfo
 from penstock.refresh.repair import RepairReport
 from penstock.refresh.result import Progress, RefreshResult
 from penstock.refresh.shown import ShownVersion
@@ -61,7 +62,8 @@ _PARAMETERS = {
     "if_not_exists": "Leave an existing stream table alone.",
     "status": "`ACTIVE` or `SUSPENDED`.",
     "if_exists": "A missing stream table is not an error.",
-    "cascade": "Drop its readers too.",
+    "cascade": "Do it although stream tables that read it could not read it any more.",
+    "drop_stream_table.cascade": "Drop its readers too.",
     "yes": "Do it although stream tables need what is taken away.",
     "now": "The moment to act for; None is the present.",
     "fresh": "Show the rows as a refresh would leave them, without writing.",
@@ -113,7 +115,7 @@ _SAME = {"refresh_stream_table": "refresh", "pgt_status": "status", "refresh_his
 _PROPERTIES = ["spark", "settings", "path"]
 _RESULTS = [
     RefreshResult,
-    api.StreamTableInfo,
+    StreamTableInfo,
     api.StatementResult,
     AuditReport,
     Explanation,

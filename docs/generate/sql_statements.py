@@ -25,7 +25,10 @@ _ABOUT: dict[str, tuple[str, str, str]] = {
         "not unique, nothing is committed (KEY_VIOLATED). Group keys and DISTINCT need no declaration.\n"
         "- `OR REPLACE` gives an existing stream table another definition; the rows are rebuilt in one commit, and "
         "stay if "
-        "nothing that matters has changed. `IF NOT EXISTS` leaves an existing one alone.\n\n"
+        "nothing that matters has changed. `IF NOT EXISTS` leaves an existing one alone.\n"
+        "- `CASCADE`, with `OR REPLACE`: also if stream tables that read it could not read it any more. Without it "
+        "that is refused, and they are named (READERS_BREAK). They keep their rows and have an error until they are "
+        "given another query.\n\n"
         "Clauses may come in any order before `AS`.",
         "CREATE STREAM TABLE revenue TARGET LAG '5 minutes' AS\nSELECT region, sum(amount) AS total FROM orders "
         "GROUP BY region",
@@ -35,7 +38,8 @@ _ABOUT: dict[str, tuple[str, str, str]] = {
         "Changes one thing. A new query is checked as in CREATE and the rows are rebuilt at once, in one commit. A "
         "suspended "
         "stream table is left out by `tick`; a refresh by name still runs and does not resume it. RESUME forgets "
-        "counted errors.",
+        "counted errors. A query under which other stream tables could not read this one any more is refused, and they "
+        "are named (READERS_BREAK); `CASCADE` puts it in force all the same.",
         "ALTER STREAM TABLE revenue SET TARGET LAG '1 hour'",
         "A message.",
     ),

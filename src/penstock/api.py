@@ -89,6 +89,7 @@ from penstock.refresh.fresh import fresh_rows
 from penstock.refresh.guard_names import guard_names
 from penstock.refresh.keep_names import keep_names
 from penstock.refresh.optimize import OptimizeResult, optimize
+from penstock.refresh.outcome import Replacement, StreamTableInfo, changed, column_changes, created, unchanged
 from penstock.refresh.read_together import rows_together
 from penstock.refresh.repair import RepairReport, rebuild
 from penstock.refresh.restore_names import restore_names
@@ -126,27 +127,6 @@ class StatementResult:
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
     message: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class StreamTableInfo:
-    """What `create_stream_table` made, or found."""
-
-    name: str
-    effective_mode: str | None
-    reason: str | None
-    created: bool
-    refresh: RefreshResult | None
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data."""
-        return {
-            "name": self.name,
-            "effective_mode": self.effective_mode,
-            "reason": self.reason,
-            "created": self.created,
-            "refresh": self.refresh.to_json() if self.refresh else None,
-        }
 
 
 @checked
@@ -344,13 +324,15 @@ class StreamTables:
                     key=statement.key,
                     or_replace=statement.or_replace,
                     if_not_exists=statement.if_not_exists,
+                    cascade=statement.cascade or yes,
                     progress=progress,
                 )
                 why = f" ({made.reason})" if made.reason else ""
-                done = "created" if made.created else "unchanged"
-                return _said("create", f"stream table {made.name} {done}, maintained {made.effective_mode}{why}")
+                return _said(
+                    "create", f"stream table {made.name} {made.message}, maintained {made.effective_mode}{why}"
+                )
             case AlterStreamTable():
-                return self._alter(statement)
+                return self._alter(statement, yes)
             case DropStreamTable():
                 dropped = self.drop_stream_table(statement.name, statement.if_exists, statement.cascade)
                 return _said("drop", f"dropped {', '.join(dropped)}" if dropped else "nothing to drop")
@@ -436,18 +418,18 @@ class StreamTables:
         paths = {name: table.path for name, table in present.items() if table.path is not None}
         mark_moved(catalog, paths, self._warehouse.now())
 
-    def _alter(self, statement: AlterStreamTable) -> StatementResult:
+    def _alter(self, statement: AlterStreamTable, yes: bool) -> StatementResult:
+        changes: dict[str, Any] = {}
         if statement.as_query is not None:
-            self.alter_stream_table(statement.name, query=statement.as_query)
-        elif statement.set_downstream:
-            self.alter_stream_table(statement.name, target_lag=None)
-        elif statement.set_target_lag is not None:
-            self.alter_stream_table(statement.name, target_lag=statement.set_target_lag)
+            changes = {"query": statement.as_query, "cascade": statement.cascade or yes}
+        elif statement.set_downstream or statement.set_target_lag is not None:
+            changes = {"target_lag": statement.set_target_lag}
         elif statement.set_refresh_mode is not None:
-            self.alter_stream_table(statement.name, refresh_mode=statement.set_refresh_mode)
+            changes = {"refresh_mode": statement.set_refresh_mode}
         else:
-            self.alter_stream_table(statement.name, status="SUSPENDED" if statement.suspend else "ACTIVE")
-        return _said("alter", f"stream table {statement.name} altered")
+            changes = {"status": "SUSPENDED" if statement.suspend else "ACTIVE"}
+        altered = self.alter_stream_table(statement.name, **changes)
+        return _said("alter", f"stream table {altered.name} {altered.message}")
 
     def _subscribe(self, statement: Subscribe) -> Subscription:
         moment = statement.as_of_timestamp
@@ -473,26 +455,29 @@ class StreamTables:
         key: Iterable[str] | None = None,
         or_replace: bool = False,
         if_not_exists: bool = False,
+        cascade: bool = False,
         progress: Report | None = None,
     ) -> StreamTableInfo:
         """Define a stream table, and fill it unless `initialize` is False.
 
         `query` is SQL, a DataFrame, or a function that makes a DataFrame of the session. A DataFrame is written down as
         SQL; where it has no SQL form, a function that can be imported is called at every refresh, which is then FULL.
-        `target_lag` None means DOWNSTREAM. With `or_replace` an unchanged definition keeps its rows.
+        `target_lag` None means DOWNSTREAM. With `or_replace` an unchanged definition keeps its rows; one under which
+        other stream tables could not read it any more is refused without `cascade`.
         """
         warehouse = self._warehouse
         table = self._name(name)
         query = query if isinstance(query, str) else self._text_of(query)
         held = warehouse.catalog.find(table)
         if held is not None and if_not_exists:
-            return _info(held, created=False, refresh=None)
+            return unchanged(held)
         if held is not None and not or_replace:
             raise TableExists(name=table, kind="stream table")
         lag = parse_target_lag(target_lag, self._minimum_lag)
         proposal = propose(warehouse, name, query, lag, mode_of(refresh_mode), tuple(key or ()))
         if held is not None:
-            return self._replace(held, proposal, initialize, progress)
+            replacement = self._replace(held, proposal, initialize, cascade, progress)
+            return changed(held, warehouse.catalog.get_by_name(table), replacement)
         meta = make(warehouse, proposal)
         refreshed = None
         if initialize:
@@ -506,22 +491,25 @@ class StreamTables:
                 if isinstance(error, PenstockError):
                     raise error.while_defining() from error.__cause__
                 raise
-        return _info(warehouse.catalog.get_by_name(table), created=True, refresh=refreshed)
+        return created(warehouse.catalog.get_by_name(table), refreshed)
 
     def _replace(
-        self, held: StreamTableMeta, proposal: Proposal, initialize: bool, progress: Report | None
-    ) -> StreamTableInfo:
-        """Give a stream table another definition, with its rows unless they are to come later."""
+        self, held: StreamTableMeta, proposal: Proposal, initialize: bool, cascade: bool, progress: Report | None
+    ) -> Replacement | None:
+        """Give a stream table another definition, with its rows unless they are to come later; None if they stay."""
         warehouse = self._warehouse
-        change, refreshed = redefinition(warehouse, held, proposal), None
-        if change is not None and initialize:
+        before, refreshed = warehouse.definition(held), None
+        change = redefinition(warehouse, held, proposal, cascade)
+        if change is None:
+            return None
+        if initialize:
             try:
                 refreshed = self._refresh([held], progress, isolate=False, redefined=change)[-1]
             except PenstockError as error:
                 raise error.while_defining() from error.__cause__
-        elif change is not None:
+        else:
             postpone(warehouse, held, change)
-        return _info(warehouse.catalog.get_by_name(held.name), created=change is not None, refresh=refreshed)
+        return Replacement(column_changes(before, warehouse.definition(held)), refreshed)
 
     def _text_of(self, query: DataFrame | Callable[[SparkSession], DataFrame]) -> str:
         frame = frame_from(query, self.spark) if callable(query) else query
@@ -541,21 +529,26 @@ class StreamTables:
         refresh_mode: str | UnsetType = UNSET,
         status: str | UnsetType = UNSET,
         query: str | UnsetType = UNSET,
-    ) -> None:
+        *,
+        cascade: bool = False,
+    ) -> StreamTableInfo:
         """Change what is given. `target_lag` None means DOWNSTREAM.
 
         The rows of a new query are computed beside the old ones and take their place in one commit, together with the
-        definition; if the query fails, nothing has changed.
+        definition; if the query fails, nothing has changed. One under which other stream tables could not read this
+        one any more is refused without `cascade`.
         """
-        meta = self._find(name)
+        was = self._find(name)
         lag = target_lag if target_lag is UNSET else parse_target_lag(target_lag, self._minimum_lag)
         mode = refresh_mode if refresh_mode is UNSET else mode_of(refresh_mode)
         wanted = status if status is UNSET else status_of(status)
-        alter(self._warehouse, meta, lag, mode, wanted)
+        alter(self._warehouse, was, lag, mode, wanted)
+        replacement = None
         if query is not UNSET:
             meta = self._find(name)
             proposal = propose(self._warehouse, name, query, meta.target_lag, meta.refresh_mode, meta.key)
-            self._replace(meta, proposal, True, None)
+            replacement = self._replace(meta, proposal, True, cascade, None)
+        return changed(was, self._find(name), replacement)
 
     def drop_stream_table(self, name: str, if_exists: bool = False, cascade: bool = False) -> list[str]:
         """Drop a stream table; returns the names of all that were dropped."""
@@ -890,11 +883,6 @@ class StreamTables:
 def _given(settings: Settings | Mapping[str, Any] | None) -> dict[str, Any]:
     """What the caller asked for, which wins over file and environment."""
     return asdict(settings) if isinstance(settings, Settings) else dict(settings or {})
-
-
-def _info(meta: StreamTableMeta, created: bool, refresh: RefreshResult | None) -> StreamTableInfo:
-    mode = meta.effective_mode.value if meta.effective_mode else None
-    return StreamTableInfo(str(meta.name), mode, meta.reason if mode == "FULL" else None, created, refresh)
 
 
 def _said(kind: str, message: str) -> StatementResult:

@@ -6,7 +6,7 @@
     │   ├── InvalidArgument, InvalidValue, PackageMissing, StreamTableGone, NoKey, NotRetained, NotReached
     │   ├── SubscriptionExists, SubscriptionNotFound, SubscriptionEnded
     │   ├── TableExists, SchemaNotFound, StreamTableNotFound, HasConsumers, CycleInGraph, NoCommonInstant
-    │   ├── IsStreamTable, SchemaHoldsStreamTables, HasReaders
+    │   ├── IsStreamTable, SchemaHoldsStreamTables, HasReaders, ReadersBreak
     │   ├── NotAuthenticated, NotGranted, TooManyClients, TooSlow, RequestTooLarge, RequestRefused, ServerStopping
     │   ├── InvalidTokens, OpenToOthers, PortTaken, NotConfirmed
     │   ├── RetentionCut          clean-up would take what a stream table still needs
@@ -404,6 +404,17 @@ class HasReaders(UsageError):
     hint = (
         "The stored rows would stay; the next refresh would rebuild them, or be an error until the name is back. To do "
         "it all the same: penstock sql --yes, or ps.sql(…, yes=True)."
+    )
+
+
+class ReadersBreak(UsageError):
+    """Another query for a stream table, under which others could not read it any more."""
+
+    condition = "READERS_BREAK"
+    message = "with this query {name} could not be read any more by {readers}"
+    hint = (
+        "Keep those columns, or give the readers another query first. To do it all the same, and leave them with their "
+        "rows and an error: CASCADE before AS, penstock … --yes, or cascade=True."
     )
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from penstock.cli.consent import Yes, agree
+from penstock.cli.consent import Yes, agree, all_the_same
 from penstock.cli.desk import failing, looking, opened
 from penstock.cli.options import HERE, AsJson, Lag, Mode, Name, QueryFile, Warehouse, lag_value, read_query
 
@@ -28,7 +28,8 @@ def alter(
 ) -> None:
     """Change lag, mode or query of a stream table, or suspend it.
 
-    Before another query takes the place of the old one, it asks.
+    Before another query takes the place of the old one, it asks; and once more if other stream tables could not read it
+    any more then.
 
     \b
     Examples:
@@ -57,15 +58,14 @@ def alter(
         with looking(ctx, warehouse, as_json):
             agree(f"Give {name} another query, and compute its rows anew?", yes=yes, as_json=as_json)
     with opened(ctx, warehouse, as_json) as desk:
-        with desk.working(f"changing {name}…"):
-            desk.tables.alter_stream_table(name, **changes)
+
+        def change(cascade: bool) -> Any:
+            said = {"cascade": cascade} if "query" in changes else {}
+            with desk.working(f"changing {name}…"):
+                return desk.tables.alter_stream_table(name, **changes, **said)
+
+        altered = all_the_same(change, yes=yes, as_json=as_json)
         if as_json:
-            desk.document({"name": name, "changed": changes})
+            desk.document(altered)
         else:
-            desk.print(f"{name}: " + ", ".join(_told(field, value) for field, value in changes.items()))
-
-
-def _told(field: str, value: Any) -> str:
-    if field == "query":
-        return "query replaced"
-    return f"{field.replace('_', ' ')} {'DOWNSTREAM' if value is None else value}"
+            desk.print(f"stream table {altered.name} {altered.message}")

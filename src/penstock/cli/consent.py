@@ -7,12 +7,14 @@ program, only `--yes` is a yes: what comes through a pipe is not, and without it
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, TypeVar
 
 import typer
 
-from penstock.errors import NotConfirmed
+from penstock.errors import HasReaders, NotConfirmed, ReadersBreak, RetentionCut
 
+Done = TypeVar("Done")
 Yes = Annotated[bool, typer.Option("-y", "--yes", help="Do not ask; needed where nobody can be asked.")]
 
 
@@ -28,3 +30,13 @@ def agree(question: str, *, yes: bool, as_json: bool) -> None:
 def can_ask(as_json: bool) -> bool:
     """True if there is somebody to see a question and answer it."""
     return not as_json and sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def all_the_same(act: Callable[[bool], Done], *, yes: bool, as_json: bool) -> Done:
+    """What an act returns that takes a yes or none; where it is refused for the sake of others, a terminal is asked."""
+    try:
+        return act(yes)
+    except (HasReaders, ReadersBreak, RetentionCut) as refused:
+        if not can_ask(as_json) or not typer.confirm(f"{refused.text}. Do it all the same?"):
+            raise
+    return act(True)

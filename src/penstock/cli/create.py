@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from penstock.cli.consent import Yes, agree
+from penstock.cli.consent import Yes, agree, all_the_same
 from penstock.cli.desk import Desk, failing, looking, opened
 from penstock.cli.options import HERE, AsJson, Lag, Mode, Name, QueryFile, Warehouse, lag_value, read_query
 
@@ -57,27 +57,30 @@ def create(
             if _is_there(desk, name):
                 agree(f"Replace the definition of {name}, and compute its rows anew?", yes=yes, as_json=as_json)
     with opened(ctx, warehouse, as_json) as desk:
-        with desk.working(f"creating {name}…") as progress:
-            made = desk.tables.create_stream_table(
-                name,
-                checked,
-                target_lag=lag_value(lag or "1 minute"),
-                refresh_mode=(mode or "AUTO").upper(),
-                initialize=not on_schedule,
-                key=tuple(key) if key else None,
-                or_replace=or_replace,
-                if_not_exists=if_not_exists,
-                progress=progress,
-            )
+
+        def define(cascade: bool) -> Any:
+            with desk.working(f"creating {name}…") as progress:
+                return desk.tables.create_stream_table(
+                    name,
+                    checked,
+                    target_lag=lag_value(lag or "1 minute"),
+                    refresh_mode=(mode or "AUTO").upper(),
+                    initialize=not on_schedule,
+                    key=tuple(key) if key else None,
+                    or_replace=or_replace,
+                    if_not_exists=if_not_exists,
+                    cascade=cascade,
+                    progress=progress,
+                )
+
+        made = all_the_same(define, yes=yes, as_json=as_json)
         if as_json:
             desk.document(made)
             return
         told = "will be filled by its first refresh" if on_schedule else "is filled"
-        desk.print(f"stream table {name} {told}")
-        reason = getattr(made, "reason", None)
-        effective = getattr(made, "effective_mode", None)
-        if effective:
-            desk.print(f"  maintained {effective}" + (f": {reason}" if reason else ""))
+        desk.print(f"stream table {name} {told if made.created else made.message}")
+        if made.effective_mode:
+            desk.print(f"  maintained {made.effective_mode}" + (f": {made.reason}" if made.reason else ""))
 
 
 def _is_there(desk: Desk, name: str) -> bool:

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from penstock.cli import failure
-from penstock.cli.consent import Yes, can_ask
+from penstock.cli.consent import Yes, all_the_same
 from penstock.cli.desk import Desk, failing, looking, opened
 from penstock.cli.durations import spoken
 from penstock.cli.follow import follow
 from penstock.cli.options import HERE, AsJson, Warehouse, read_text
-from penstock.errors import HasReaders, RetentionCut
 
 if TYPE_CHECKING:
     from penstock.lang.script import Step
@@ -137,12 +136,7 @@ def run_all(desk: Desk, steps: Sequence[Step], limit: int, yes: bool) -> None:
 
 def run(desk: Desk, statement: str, limit: int, yes: bool) -> dict[str, Any]:
     """Run one statement and return its result; `more` is the number of rows beyond the limit."""
-    try:
-        return _answered(desk, statement, limit, yes)
-    except (HasReaders, RetentionCut) as refused:
-        if not can_ask(desk.as_json) or not typer.confirm(f"{refused.text}. Do it all the same?"):
-            raise
-        return _answered(desk, statement, limit, yes=True)
+    return all_the_same(lambda said: _answered(desk, statement, limit, said), yes=yes, as_json=desk.as_json)
 
 
 def _answered(desk: Desk, statement: str, limit: int, yes: bool) -> dict[str, Any]:

@@ -7,7 +7,7 @@ the reading with a reason code, and the query can still be run in full.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -53,7 +53,7 @@ from penstock.engine.spark_errors import system_error
 from penstock.engine.spark_message import first_lines
 from penstock.engine.temporary_views import is_shared, missing_temporary_view, of_this_session
 from penstock.errors import QueryInvalid
-from penstock.names import quote
+from penstock.names import TableName, quote
 from penstock.operators.clock import NOW
 from penstock.operators.expression import AggregateCall, Attribute, Expression
 from penstock.operators.scan import Scan
@@ -143,20 +143,27 @@ class SparkAnalyzer:
         with unlogged():
             return _Binding(self._catalyst, self._source_at, self._stream_table).query(plan)
 
+    def check(self, query: str, instead: Mapping[TableName, DataFrame]) -> None:
+        """QueryInvalid if Spark would refuse the query over other columns of these views."""
+        with unlogged():
+            self._analyzed(query, instead)
+
     def _bound(self, query: str) -> BoundQuery:
+        binding = _Binding(self._catalyst, self._source_at, self._stream_table)
+        bound = binding.query(self._analyzed(query, {}))
+        if binding.passing:
+            raise of_this_session(binding.passing[0])
+        return bound
+
+    def _analyzed(self, query: str, instead: Mapping[TableName, DataFrame]) -> Any:
         try:
-            plan = self._catalyst.analyzed(frame_as_defined(self._spark, query, self._reads))
+            return self._catalyst.analyzed(frame_as_defined(self._spark, query, self._reads, instead))
         except ParseException as error:
             raise QueryInvalid(why=first_lines(error), fix="Mend the query.") from None
         except AnalysisException as error:
             if (passing := missing_temporary_view(self._home, error)) is not None:
                 raise of_this_session(passing) from None
             raise QueryInvalid(why=first_lines(error), fix="Mend the query, or create what it reads.") from None
-        binding = _Binding(self._catalyst, self._source_at, self._stream_table)
-        bound = binding.query(plan)
-        if binding.passing:
-            raise of_this_session(binding.passing[0])
-        return bound
 
 
 class _Binding:

@@ -11,6 +11,7 @@ that is not there any more stands as an error in that projection; the query goes
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from pyspark.errors import PySparkException
@@ -19,7 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 from penstock.engine.catalyst import Catalyst, node_kind
 from penstock.engine.python_query import frame_of, is_python
 from penstock.errors import QueryInvalid
-from penstock.names import quote
+from penstock.names import TableName, quote
 
 Reads = Mapping[str, tuple[tuple[str, str], ...]]
 """A name as the query writes it → the columns behind it, each with its type."""
@@ -39,19 +40,27 @@ def columns_read_by_name(spark: SparkSession, query: str) -> dict[str, tuple[tup
     return found
 
 
-def frame_as_defined(spark: SparkSession, query: str, reads: Reads) -> DataFrame:
-    """The query as a DataFrame, analysed and not run; QueryInvalid if it uses a remembered column that is gone."""
+def frame_as_defined(
+    spark: SparkSession, query: str, reads: Reads, instead: Mapping[TableName, DataFrame] = MappingProxyType({})
+) -> DataFrame:
+    """The query as a DataFrame, analysed and not run; QueryInvalid if it uses a remembered column that is gone.
+
+    A view in `instead` is taken for that frame.
+    """
     if not reads:
         return frame_of(spark, query)
     catalyst = Catalyst(spark)
     parsed = _parsed(catalyst, query)
     gone: list[tuple[str, str]] = []
-    changed: dict[str, tuple[Any, list[tuple[str, str]]]] = {}
+    changed: dict[str, tuple[Any, Any, list[tuple[str, str]]]] = {}
     for name, node in _relations(catalyst, parsed).items():
         shown = catalyst.analyse(node)
-        names = [str(each.name()) for each in catalyst.items(shown.output())]
-        if names != [column for column, _ in reads.get(name, ())] and name in reads:
-            changed[name] = shown.identifier(), _as_remembered(name, reads[name], names, gone)
+        view = _view(shown)
+        other = None if view is None else instead.get(view)
+        names = [str(each.name()) for each in catalyst.items(shown.output())] if other is None else other.columns
+        if name in reads and (other is not None or names != [column for column, _ in reads[name]]):
+            below = node if other is None else catalyst.analyzed(other)
+            changed[name] = shown.identifier(), below, _as_remembered(name, reads[name], names, gone)
     if not changed:
         return frame_of(spark, query)
 
@@ -59,9 +68,9 @@ def frame_as_defined(spark: SparkSession, query: str, reads: Reads) -> DataFrame
         name = _name(catalyst, node) if node_kind(node) == "UnresolvedRelation" else ""
         if name not in changed:
             return None
-        identifier, items = changed[name]
+        identifier, below, items = changed[name]
         columns = [catalyst.alias(catalyst.parse_expression(text), column) for column, text in items]
-        return catalyst.logical.SubqueryAlias(identifier, catalyst.logical.Project(catalyst.seq(columns), node))
+        return catalyst.logical.SubqueryAlias(identifier, catalyst.logical.Project(catalyst.seq(columns), below))
 
     frame = catalyst.frame(catalyst.rewrite(parsed, projected))
     if gone:
@@ -104,6 +113,14 @@ def _check_unused(catalyst: Catalyst, frame: DataFrame, gone: list[tuple[str, st
             why=f"it uses the {columns} {', '.join(used)}, which {are} not there any more",
             fix="Bring it back, or give another query: ALTER STREAM TABLE … AS …",
         )
+
+
+def _view(shown: Any) -> TableName | None:
+    """The view that a relation shows, if it is one of Spark's catalog."""
+    below = shown.child() if node_kind(shown) == "SubqueryAlias" else shown
+    if node_kind(below) != "View" or below.isTempView():
+        return None
+    return TableName.parse(str(below.desc().identifier().quotedString()))
 
 
 def _parsed(catalyst: Catalyst, query: str) -> Any:

@@ -121,6 +121,17 @@ class Workspace:
         """What the names in a query show now, for a definition to remember."""
         return columns_read_by_name(self.session, query)
 
+    def check_over(self, query: str, name: TableName, wanted: Definition) -> None:
+        """QueryInvalid if the query could not be analysed over a stream table that shows another definition's columns.
+
+        Only where its text names the stream table; a view in between shows what it shows now.
+        """
+        nulls = ", ".join(f"CAST(NULL AS {type_}) AS {quote(visible)}" for visible, _, type_ in wanted.columns)
+        schema = self.session.sql(f"SELECT {nulls}").schema
+        # Spark must not know that there are no rows, or it would find that nothing of them is used.
+        unread = self.session.createDataFrame(self.session.sparkContext.emptyRDD(), schema)
+        self._analyzer.check(query, {name: unread})
+
     def plan(self, query: str, key: tuple[str, ...], columns: tuple[str, ...], schemas: object) -> Plan:
         """The compiled plan; `schemas` stands for everything outside the definition that it depends on.
 

@@ -27,11 +27,12 @@ class CreateStreamTable:
     key: tuple[str, ...] = ()
     or_replace: bool = False
     if_not_exists: bool = False
+    cascade: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class AlterStreamTable:
-    """ALTER STREAM TABLE. Exactly one of the fields after `name` is set."""
+    """ALTER STREAM TABLE. Exactly one of the fields after `name` is set, and `cascade` only with a query."""
 
     name: str
     set_target_lag: str | None = None
@@ -40,6 +41,7 @@ class AlterStreamTable:
     suspend: bool = False
     resume: bool = False
     as_query: str | None = None
+    cascade: bool = False
 
 
 @dataclass(frozen=True, slots=True)

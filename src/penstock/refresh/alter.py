@@ -19,6 +19,7 @@ from penstock.engine.storage import DEFINITION_KEY, Storage, key_configuration, 
 from penstock.errors import CommitConflict, InvalidMode, NotIncremental
 from penstock.refresh.create import Proposal
 from penstock.refresh.define import Redefinition, dependencies_of, note_definition
+from penstock.refresh.guard_readers import guard_readers
 from penstock.refresh.warehouse import Warehouse
 
 TRIES: Final = 20
@@ -104,10 +105,11 @@ def _tell_catalog(warehouse: Warehouse, meta: StreamTableMeta) -> None:
     raise CommitConflict(name=meta.name, why="its lag or mode was changed again and again")
 
 
-def redefinition(warehouse: Warehouse, meta: StreamTableMeta, proposal: Proposal) -> Redefinition | None:
+def redefinition(warehouse: Warehouse, meta: StreamTableMeta, proposal: Proposal, cascade: bool) -> Redefinition | None:
     """What it takes to give a stream table another definition; None if its rows stay.
 
-    A definition with the same rows (another lag, another mode) is put in force here.
+    A definition with the same rows (another lag, another mode) is put in force here. ReadersBreak if others could not
+    read it any more, unless that is wanted (`cascade`).
     """
     held, reads = warehouse.definition(meta), tuple(dependencies_of(proposal.plan.bound))
     wanted = replace(proposal.definition, id=held.id, created_at=held.created_at)
@@ -116,6 +118,8 @@ def redefinition(warehouse: Warehouse, meta: StreamTableMeta, proposal: Proposal
         wanted = replace(wanted, reads=held.reads)
     change = Redefinition(meta.table_id, wanted, proposal.plan.store.key, reads)
     if wanted.hash != held.hash:
+        if not cascade:
+            guard_readers(warehouse, meta, wanted)
         return change
     if wanted != held:
         _put_in_force(warehouse, meta, change)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from penstock.errors import NotIncremental
 
 if TYPE_CHECKING:
-    from penstock.api import StreamTableInfo, StreamTables
+    from penstock.api import StreamTables
+    from penstock.refresh.outcome import StreamTableInfo
 
 
 def create_by_rules(ps: StreamTables, name: str, query: str) -> StreamTableInfo:

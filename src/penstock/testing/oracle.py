@@ -5,7 +5,8 @@
 The newest commit's changelog is checked with it (`changelog_oracle`).
 
 It shares nothing with `audit`: it reads the view that users read, and runs the query's text. So call it after a refresh
-and before the next change of a source. Equal counts or equal sets are not enough, and a skipped refresh is a failure.
+and before the next change of a source; and not of a star over a source that has other columns than it had at CREATE,
+since the text means something else now. Equal counts or equal sets are not enough, and a skipped refresh is a failure.
 """
 
 from __future__ import annotations

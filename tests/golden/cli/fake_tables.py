@@ -31,6 +31,7 @@ from penstock.errors import (
     PenstockError,
     QueryFailed,
     QueryInvalid,
+    ReadersBreak,
     StreamTableNotFound,
     SubscriptionEnded,
     SubscriptionNotFound,
@@ -145,8 +146,10 @@ class Check:
 @dataclass
 class Made:
     name: str
-    effective_mode: str = "INCREMENTAL"
+    effective_mode: str | None = "INCREMENTAL"
     reason: str | None = None
+    created: bool = True
+    message: str = "created"
 
 
 class Explanation:
@@ -302,10 +305,22 @@ class FakeTables:
             raise KeyError("lost")
         return Frame([], [])
 
+    @staticmethod
+    def _guard_readers(query: str, cascade: bool) -> None:
+        if "narrow" in query and not cascade:
+            raise ReadersBreak(name="default.revenue", readers="default.top (it uses region)")
+
     def _create_stream_table(self, name: str, query: str, **options: Any) -> Made:
+        self._guard_readers(query, options["cascade"])
+        if options["or_replace"] and name == "revenue":
+            return Made(name, created=False, message="replaced, 5,001 rows rebuilt, column x added")
         return Made(name, "FULL", "NOT_DETERMINISTIC: rand()") if "rand" in query else Made(name)
 
-    def _alter_stream_table(self, name: str, **changes: Any) -> None: ...
+    def _alter_stream_table(self, name: str, **changes: Any) -> Made:
+        if "query" in changes:
+            self._guard_readers(changes["query"], changes["cascade"])
+            return Made(name, created=False, message="replaced, 5,001 rows rebuilt, column x added")
+        return Made(name, created=False, message="altered, target lag DOWNSTREAM, refresh mode FULL, suspended")
 
     def _drop_stream_table(self, name: str, if_exists: bool = False, cascade: bool = False) -> list[str]:
         if name == "revenue" and not cascade:

@@ -114,7 +114,7 @@ def test_consumers_follow(orders: StreamTables) -> None:
         CREATE STREAM TABLE unlucky AS SELECT region, total FROM st;
         CREATE STREAM TABLE last AS SELECT count(*) AS n FROM unlucky""")
     held = rows(orders, "unlucky")
-    orders.sql("ALTER STREAM TABLE st AS SELECT region, count(*) AS n FROM orders GROUP BY region")
+    orders.sql("ALTER STREAM TABLE st CASCADE AS SELECT region, count(*) AS n FROM orders GROUP BY region")
     assert orders.refresh("lucky").action in {"NO_DATA", "INCREMENTAL", "REINITIALIZE"}
     assert_exact(orders, "lucky")
     with pytest.raises(QueryInvalid, match="total") as told:

@@ -68,6 +68,7 @@ def test_create_passes_everything_on(warehouse: Path) -> None:
         "key": ("a", "b"),
         "or_replace": True,
         "if_not_exists": False,
+        "cascade": True,
     }
     assert tables.calls[-1] == ("create_stream_table", ("s.r", "SELECT 1 AS a"), options)
     assert tables.closed

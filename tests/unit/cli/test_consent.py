@@ -46,6 +46,10 @@ def changes(tables: FakeTables) -> list[str]:
     return [call for call, _, _ in tables.calls if call != "status"]
 
 
+def cascades(tables: FakeTables) -> list[bool]:
+    return [options["cascade"] for call, _, options in tables.calls if call != "status"]
+
+
 @contextmanager
 def terminal(answer: str, shown: list[str]) -> Iterator[None]:
     """Standard input and output are a terminal, on which an answer has been typed ahead."""
@@ -101,6 +105,26 @@ def test_a_terminal_is_asked(warehouse: Path, arguments: list[str]) -> None:
     assert not changes(refused)
     agreed, _ = on_terminal("y\n", arguments)
     assert len(changes(agreed)) == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["create", "revenue", "SELECT 1 AS narrow", "--or-replace"],
+        ["alter", "revenue", "--query", "SELECT 1 AS narrow"],
+    ],
+    ids=" ".join,
+)
+def test_readers_that_would_break_are_a_question_of_their_own(warehouse: Path, arguments: list[str]) -> None:
+    tables, shown = on_terminal("y\nn\n", arguments)
+    assert "default.top (it uses region). Do it all the same? [y/N]" in shown
+    assert cascades(tables) == [False]
+    agreed, shown = on_terminal("y\ny\n", arguments)
+    assert cascades(agreed) == [False, True]
+    assert "replaced, 5,001 rows rebuilt, column x added" in shown
+    tables = FakeTables()
+    assert CliRunner().invoke(app, [*arguments, "--yes"], obj=sick(tables)).exit_code == 0
+    assert cascades(tables) == [True]
 
 
 def test_a_question_that_nobody_can_see_is_not_asked(warehouse: Path) -> None:

@@ -72,6 +72,7 @@ def test_a_column_or_table_may_be_called_like_our_words() -> None:
         ("SUSPEND", AlterStreamTable("r", suspend=True)),
         ("RESUME", AlterStreamTable("r", resume=True)),
         ("AS SELECT 2", AlterStreamTable("r", as_query="SELECT 2")),
+        ("CASCADE AS SELECT 2", AlterStreamTable("r", as_query="SELECT 2", cascade=True)),
     ],
 )
 def test_alter(tail: str, want: AlterStreamTable) -> None:

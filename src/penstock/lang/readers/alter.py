@@ -9,7 +9,8 @@ from penstock.lang.statement_cursor import StatementCursor
 from penstock.lang.statements import AlterStreamTable, Statement
 
 GRAMMAR: Final = (
-    f"ALTER STREAM TABLE name\n    SET TARGET LAG {LAG} | SET REFRESH MODE {MODE}\n    | SUSPEND | RESUME | AS query"
+    f"ALTER STREAM TABLE name\n    SET TARGET LAG {LAG} | SET REFRESH MODE {MODE}\n"
+    "    | SUSPEND | RESUME | [CASCADE] AS query"
 )
 
 
@@ -18,8 +19,11 @@ def read(cursor: StatementCursor) -> Statement:
     cursor.expect("ALTER", "STREAM", "TABLE")
     name = cursor.name()
     altered = AlterStreamTable(name)
+    cascade = cursor.accept("CASCADE")
+    if cascade and cursor.word != "AS":
+        cursor.fail_here("AS and a query")
     if cursor.accept("AS"):
-        return AlterStreamTable(name, as_query=cursor.query())
+        return AlterStreamTable(name, as_query=cursor.query(), cascade=cascade)
     if cursor.accept("SUSPEND"):
         altered = AlterStreamTable(name, suspend=True)
     elif cursor.accept("RESUME"):

@@ -12,7 +12,7 @@ GRAMMAR: Final = (
     f"CREATE [OR REPLACE] STREAM TABLE [IF NOT EXISTS] name\n"
     f"    [TARGET LAG {LAG}] [REFRESH MODE {MODE}]\n"
     "    [INITIALIZE ON CREATE | ON SCHEDULE] [KEY (column, …)]\n"
-    "    AS query"
+    "    [CASCADE] AS query"
 )
 
 
@@ -57,6 +57,8 @@ def read(cursor: StatementCursor) -> Statement:
         elif cursor.accept("KEY"):
             key = read_key(cursor)
             said = "KEY"
+        elif or_replace and cursor.accept("CASCADE"):
+            said = "CASCADE"
         elif cursor.word == "EMIT" and clause:
             cursor.refuse_emit(clause)
         elif cursor.word in QUERY_STARTS:
@@ -67,4 +69,6 @@ def read(cursor: StatementCursor) -> Statement:
             cursor.fail(f"{said} is given twice", clause)
         seen.add(said)
     query = cursor.query()
-    return CreateStreamTable(name, query, lag, downstream, mode, initialize, key, or_replace, if_not_exists)
+    return CreateStreamTable(
+        name, query, lag, downstream, mode, initialize, key, or_replace, if_not_exists, "CASCADE" in seen
+    )
