@@ -20,6 +20,7 @@ from penstock.catalog.warehouse_folder import holds_stream_tables, require_wareh
 from penstock.changes.change_event import ChangeEvent
 from penstock.changes.moments import read_timestamp
 from penstock.engine import registry
+from penstock.engine.calls import let_calls_end
 from penstock.engine.changelog import Changelog
 from penstock.engine.handed_in import DataFrame, SparkSession
 from penstock.engine.plain_tables import create_table
@@ -218,6 +219,7 @@ class StreamTables:
         self._owns_spark = spark is None
         if spark is not None:
             check_session(spark)
+            let_calls_end(spark.sparkContext._gateway)
         self._warehouse = Warehouse(
             root=root,
             start=lambda: spark or start_session(root, held),

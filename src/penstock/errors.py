@@ -34,6 +34,7 @@
     │   ├── OutOfMemory           Spark, or this process
     │   ├── DiskFull              no space left to write
     │   ├── EngineUnavailable     Spark was stopped, lost an executor, or is gone
+    │   ├── JobCancelled          somebody cancelled what Spark was doing
     │   └── StorageUnreachable    files could not be read or written for the moment
     ├── ChangeError               a change event is at fault                            NEVER
     │   ├── InvalidChange         it contradicts itself, or does not fit its type
@@ -774,11 +775,19 @@ class DiskFull(SystemTrouble):
 
 
 class EngineUnavailable(SystemTrouble):
-    """Spark was stopped, cancelled the job, lost an executor, or its process is gone."""
+    """Spark was stopped, lost an executor, or its process is gone."""
 
     condition = "ENGINE_UNAVAILABLE"
     message = "Spark could not go on with {name}: {why}"
     hint = "The stored rows stay as they were. If Spark is gone, open the warehouse again; else refresh again."
+
+
+class JobCancelled(SystemTrouble):
+    """Somebody cancelled what Spark was doing."""
+
+    condition = "JOB_CANCELLED"
+    message = "what Spark was doing for {name} was cancelled: {why}"
+    hint = "The stored rows stay as they were. Refresh again."
 
 
 class StorageUnreachable(SystemTrouble):

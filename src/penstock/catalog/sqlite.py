@@ -21,6 +21,7 @@ from penstock.catalog.model import Alert
 from penstock.catalog.sql_catalog import SqlCatalog
 from penstock.catalog.upgrade import latest, stored_version, upgrade
 from penstock.errors import CatalogError, CatalogLost, CatalogUnusable, ReadOnly
+from penstock.interrupts import Whole
 
 
 class SqliteCatalog(SqlCatalog):
@@ -86,7 +87,8 @@ class SqliteDatabase(Database):
     def write(self) -> Iterator[Statements]:
         if self.read_only:
             raise ReadOnly(place=self.place)
-        with self.lock, self._translated():
+        # An interrupt right behind BEGIN would leave a transaction open.
+        with self.lock, self._translated(), Whole():
             connection = self._open()
             connection.execute("BEGIN IMMEDIATE")
             try:

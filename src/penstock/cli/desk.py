@@ -99,6 +99,12 @@ def failing(as_json: bool) -> Iterator[None]:
         yield
     except (typer.Exit, typer.Abort, typer.BadParameter, BrokenPipeError):
         raise
+    except KeyboardInterrupt:
+        if as_json:
+            from penstock.cli.document import dumps
+
+            typer.echo(dumps({"error": {"condition": "INTERRUPTED", "message": "interrupted"}}))
+        raise
     except Exception as error:
         if as_json:
             from penstock.cli.document import dumps

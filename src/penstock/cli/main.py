@@ -36,9 +36,11 @@ from penstock.cli import (
     tick,
     versions,
 )
+from penstock.cli.ctrl_c import Commands
 
 app = typer.Typer(
     name="penstock",
+    cls=Commands,
     no_args_is_help=True,
     # Plain help: examples can be copied, and rich is not even imported for it.
     rich_markup_mode=None,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import typer
 
 from penstock.cli import failure
+from penstock.cli.ctrl_c import handling
 from penstock.cli.desk import Desk
 
 _HELP = r"""  Statements end with ; and may take several lines. All of Spark's SQL can be used, and:
@@ -20,27 +22,33 @@ _COMMANDS = _LEAVE | {"help", "?"}
 
 
 def converse(desk: Desk, limit: int, yes: bool) -> None:
-    r"""Read and run statements until `\q` or the end of input."""
+    r"""Read and run statements until `\q` or the end of input. Ctrl-C ends a statement, never the prompt."""
     _remember_lines()
-    typer.echo(r"Penstock SQL. Statements end with ;   help for help, quit to leave.")
-    typed = ""
-    while True:
-        try:
-            line = input("penstock> " if not typed.strip() else "     ...> ")
-        except EOFError:
-            typer.echo()
-            return
-        except KeyboardInterrupt:
-            typer.echo()
-            typed = ""
-            continue
-        command = line.strip().rstrip("; ").lower()
-        if command.startswith("\\") or (not typed.strip() and command in _COMMANDS):
-            if _is_leave(desk, command):
-                return
-            typed = ""
-            continue
-        typed = _run_complete(desk, typed + line + "\n", limit, yes)
+    with handling(signal.default_int_handler):
+        typer.echo(r"Penstock SQL. Statements end with ;   help for help, quit to leave.")
+        typed: str | None = ""
+        while typed is not None:
+            try:
+                typed = _after_a_line(desk, typed, limit, yes)
+            except KeyboardInterrupt:
+                typer.echo("interrupted", err=True)
+                typed = ""
+
+
+def _after_a_line(desk: Desk, typed: str, limit: int, yes: bool) -> str | None:
+    """Read a line and do what is complete by now; returns what is not, None to leave."""
+    try:
+        line = input("penstock> " if not typed.strip() else "     ...> ")
+    except EOFError:
+        typer.echo()
+        return None
+    except KeyboardInterrupt:
+        typer.echo()
+        return ""
+    command = line.strip().rstrip("; ").lower()
+    if command.startswith("\\") or (not typed.strip() and command in _COMMANDS):
+        return None if _is_leave(desk, command) else ""
+    return _run_complete(desk, typed + line + "\n", limit, yes)
 
 
 def _run_complete(desk: Desk, typed: str, limit: int, yes: bool) -> str:
@@ -52,9 +60,6 @@ def _run_complete(desk: Desk, typed: str, limit: int, yes: bool) -> str:
     statements, rest = split_script(typed)
     try:
         run_all(desk, read_script(";".join(statements)), limit, yes)
-    except KeyboardInterrupt:
-        typer.echo("interrupted", err=True)
-        return ""
     except Exception as error:
         failure.show(error)
         return ""

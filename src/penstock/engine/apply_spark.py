@@ -23,6 +23,7 @@ from pyspark.sql.types import StringType, StructType
 
 from penstock.engine.apply import Change
 from penstock.engine.apply_delta_rs import RANGE_COLUMNS, key_ranges, merge_key, merge_source
+from penstock.engine.calls import arrow_rows
 from penstock.engine.merge_predicate import OP, KeyRange, identifier, match, rangeable, within
 from penstock.engine.spark_errors import understood
 from penstock.engine.spark_message import first_lines
@@ -156,7 +157,7 @@ def _ranges(rows: DataFrame, change: Change, key: tuple[str, ...], fields: Field
     ]
     nulls = [F.max(column.isNull()).alias(f"null{place}") for place, column in enumerate(columns)]
     # As Arrow: Python datetimes of collect() would be moved to the driver's time zone.
-    told = matching.agg(*bounds, *nulls).toArrow()
+    told = arrow_rows(matching.agg(*bounds, *nulls))
     ranges: dict[str, KeyRange] = {}
     for place, name in enumerate(names):
         has_null = told[f"null{place}"][0].as_py()

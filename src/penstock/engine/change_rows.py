@@ -11,6 +11,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 from penstock.compile.stored import MINUS, OP, PLUS, SHOWN, Store
 from penstock.engine.apply import Change
 from penstock.engine.apply_spark import conformed, spark_schema
+from penstock.engine.calls import arrow_rows
 from penstock.engine.definition import Definition
 from penstock.engine.program import Program, Rows
 from penstock.engine.registry import view_query
@@ -73,7 +74,7 @@ def whole_table(rows: Rows, on_driver: bool, files: tuple[Storage, Pin] | None, 
     """
     assert isinstance(rows.held, DataFrame)
     if on_driver:
-        return Change("overwrite", rows.held.toArrow())
+        return Change("overwrite", arrow_rows(rows.held))
     ready = Change("overwrite", rows.held)
     if files is not None:
         ready = staged(ready, *files)

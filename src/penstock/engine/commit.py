@@ -24,6 +24,7 @@ import pyarrow as pa
 from penstock.engine import apply_delta_rs, apply_vectors
 from penstock.engine.apply import Applier, Change
 from penstock.engine.apply_vectors import mark
+from penstock.engine.calls import arrow_rows
 from penstock.engine.commit_record import CommitRecord, record_in
 from penstock.engine.delta_log import DeltaLog
 from penstock.engine.driver_read import Placed
@@ -114,7 +115,7 @@ def commit(
         version = base + 1
         written = _given(change.rows)
     elif session is None:
-        rows = change.rows if isinstance(change.rows, pa.Table | StagedFiles) else change.rows.toArrow()
+        rows = change.rows if isinstance(change.rows, pa.Table | StagedFiles) else arrow_rows(change.rows)
         base = pin.handle.version()
         with _unless_it_landed(storage, base, record), translated(storage.path):
             apply_delta_rs.apply(

@@ -19,6 +19,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampType
 
 from penstock.compile.stored import MINUS, OP, PLUS, SHOWN, Summary
+from penstock.engine.calls import arrow_rows
 from penstock.engine.delta_log import DataFile, DeltaLog, Snapshot
 from penstock.engine.driver_read import Placed, changed_rows, placed_rows, rows_at, whole
 from penstock.engine.driver_totals import new_totals
@@ -145,7 +146,7 @@ class Program:
         frame = self._prepared(step, bound) or self._analysed(step, bound)
         with self.timed("run"):
             if self.on_driver:
-                return Rows(frame.schema, frame.toArrow())
+                return Rows(frame.schema, arrow_rows(frame))
             cached = frame.persist()
             cached.count()
             return Rows(frame.schema, cached)

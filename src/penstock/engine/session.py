@@ -9,6 +9,7 @@ A session that is passed in is never changed; what it lacks is one error that na
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -25,6 +26,7 @@ from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
+from penstock.engine.calls import let_calls_end
 from penstock.engine.jars import resolve_jars
 from penstock.engine.java import require_java
 from penstock.engine.jvm import java
@@ -73,9 +75,21 @@ def start_session(
     conf.setAll(list({**local_conf(warehouse, jars, settings or Settings()), **(extra or {})}.items()))
     # Workers would otherwise take the first python3 on the PATH, which lacks our packages.
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    context = SparkContext(conf=conf, gateway=None if SparkContext._gateway else _launch(conf, logs / "jvm.log"))
+    gateway = SparkContext._gateway or _launch(conf, logs / "jvm.log")
+    let_calls_end(gateway)
+    with _handler_kept():
+        context = SparkContext(conf=conf, gateway=gateway)
     quiet_in(context)
     return SparkSession(context)
+
+
+@contextmanager
+def _handler_kept() -> Iterator[None]:
+    """PySpark sets a handler of SIGINT of its own: over Python's, and not over that of whoever set another."""
+    before = signal.getsignal(signal.SIGINT)
+    yield
+    if signal.getsignal(signal.SIGINT) != before not in (None, signal.default_int_handler):
+        signal.signal(signal.SIGINT, before)
 
 
 def local_conf(warehouse: Path, jars: list[Path], settings: Settings) -> dict[str, str]:

@@ -29,6 +29,7 @@ from penstock.errors import (
     EngineUnavailable,
     FrontierLost,
     InternalError,
+    JobCancelled,
     OutOfMemory,
     PenstockError,
     QueryFailed,
@@ -47,6 +48,7 @@ class Meaning(Enum):
     MEMORY = OutOfMemory
     DISK = DiskFull
     ENGINE = EngineUnavailable
+    CANCELLED = JobCancelled
     UNREACHABLE = StorageUnreachable
     BUG = InternalError
 
@@ -56,7 +58,7 @@ class Meaning(Enum):
         return self in _SYSTEM
 
 
-_SYSTEM = frozenset({Meaning.MEMORY, Meaning.DISK, Meaning.ENGINE, Meaning.UNREACHABLE})
+_SYSTEM = frozenset({Meaning.MEMORY, Meaning.DISK, Meaning.ENGINE, Meaning.CANCELLED, Meaning.UNREACHABLE})
 
 CONDITIONS: Final[Mapping[str, Meaning]] = {
     # Spark: a source that is not there, or a file of one of its versions
@@ -74,8 +76,8 @@ CONDITIONS: Final[Mapping[str, Meaning]] = {
     "INTERNAL_ERROR_MEMORY": Meaning.MEMORY,
     "KRYO_BUFFER_OVERFLOW": Meaning.MEMORY,
     # Spark: its own workings
-    "SPARK_JOB_CANCELLED": Meaning.ENGINE,
-    "OPERATION_CANCELED": Meaning.ENGINE,
+    "SPARK_JOB_CANCELLED": Meaning.CANCELLED,
+    "OPERATION_CANCELED": Meaning.CANCELLED,
     "INTERNAL_ERROR_NETWORK": Meaning.ENGINE,
     "INTERNAL_ERROR_SHUFFLE": Meaning.ENGINE,
     "INTERNAL_ERROR_STORAGE": Meaning.ENGINE,

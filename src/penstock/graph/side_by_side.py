@@ -4,7 +4,8 @@
 
 The caller is one of the workers, and others are called in only while more than one node is ready: a chain, or a single
 node, never leaves the caller's thread. After an error nothing new is started; what runs is waited for, and of all
-errors the one that comes first in the order is raised; KeyboardInterrupt comes before all errors.
+errors the one that comes first in the order is raised. KeyboardInterrupt comes before all errors; at it, whoever knows
+how to can hurry what runs.
 """
 
 from __future__ import annotations
@@ -12,10 +13,15 @@ from __future__ import annotations
 import heapq
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Final
 
 Labour = Callable[[], None]
 Hire = Callable[[Labour, int], threading.Thread]
 """Makes the thread of a worker, not started, from what it has to do and its number (1, 2, …)."""
+
+
+_AGAIN: Final = 0.2
+"""Seconds for which whoever was hurried is waited for before it is hurried again."""
 
 
 def plain_thread(labour: Labour, number: int) -> threading.Thread:
@@ -29,11 +35,18 @@ def work_side_by_side(
     work: Callable[[str], None],
     workers: int,
     hire: Hire = plain_thread,
+    hurry: Callable[[], None] = lambda: None,
 ) -> None:
     """Work on every node of `order`, which has whatever a node waits for before it; others count as done."""
     board = _Board(order, waits_for, work, workers, hire)
-    board.labour()
-    board.wait()
+    try:
+        board.labour()
+        if not board.is_interrupted:
+            board.wait()
+    except BaseException as stop:
+        # It came between two nodes, or while others were waited for.
+        board.stop(stop)
+    board.wait(hurry if board.is_interrupted else None)
     if board.errors:
         raise board.errors[min(board.errors)]
 
@@ -74,17 +87,19 @@ class _Board:
                 self._work(self._order[place])
                 self._end(place)
         except BaseException as error:
-            self._stop(-1 if place is None else place, error)
+            self.stop(error, -1 if place is None else place)
 
-    def wait(self) -> None:
-        """Return when no other worker is left."""
+    def wait(self, hurry: Callable[[], None] | None = None) -> None:
+        """Return when no other worker is left; until then each is hurried now and again, for it may begin anew."""
         while True:
             with self._changed:
                 running = [thread for thread in self._threads if thread.is_alive()]
             if not running:
                 return
+            if hurry is not None:
+                hurry()
             for thread in running:
-                thread.join()
+                thread.join(None if hurry is None else _AGAIN)
 
     def _next(self) -> int | None:
         with self._changed:
@@ -113,7 +128,13 @@ class _Board:
                     heapq.heappush(self._ready, self._place[follower])
             self._changed.notify_all()
 
-    def _stop(self, place: int, error: BaseException) -> None:
+    @property
+    def is_interrupted(self) -> bool:
+        """True if what stopped the work is not about any node of it."""
+        return -1 in self.errors
+
+    def stop(self, error: BaseException, place: int = -1) -> None:
+        """Start nothing more."""
         with self._changed:
             self.errors[place if isinstance(error, Exception) else -1] = error
             self._left, self._ready = 0, []

@@ -126,8 +126,8 @@ def make(warehouse: Warehouse, proposal: Proposal) -> StreamTableMeta:
             now=warehouse.now(),
         )
         register_view(warehouse.spark, definition, path)
-    except Exception:
-        # Whatever it was (Spark may refuse the view): nothing half-made stays.
+    except BaseException:
+        # Whatever it was (Spark may refuse the view, somebody may interrupt): nothing half-made stays.
         if inserted is not None:
             warehouse.catalog.delete(inserted)
         shutil.rmtree(path, ignore_errors=True)

@@ -17,6 +17,7 @@ from penstock.catalog.model import Lease
 from penstock.catalog.owner import current_owner
 from penstock.catalog.writer import CatalogWriter
 from penstock.errors import LeaseLost, PenstockError, TableBusy
+from penstock.interrupts import Whole
 
 PATIENCE = timedelta(minutes=10)
 """How long a refresh waits for another worker on the same table."""
@@ -74,17 +75,21 @@ def hold(
 ) -> Iterator[HeldLease]:
     """Take the table, waiting while another worker has it; TableBusy when patience ends."""
     deadline = now() + patience
-    while True:
-        try:
-            lease = catalog.acquire_lease(stream_table_id, current_owner(), duration, now=now())
-            break
-        except TableBusy:
-            if now() >= deadline:
-                raise
-            sleep(0.1)
-    held = HeldLease(catalog, lease, duration, now)
+    held: HeldLease | None = None
     try:
+        while held is None:
+            try:
+                # An interrupt must not leave a lease that nobody here knows of.
+                with Whole():
+                    lease = catalog.acquire_lease(stream_table_id, current_owner(), duration, now=now())
+                    held = HeldLease(catalog, lease, duration, now)
+            except TableBusy:
+                if now() >= deadline:
+                    raise
+                sleep(0.1)
         held.start()
         yield held
     finally:
-        held.end()
+        if held is not None:
+            with Whole():
+                held.end()

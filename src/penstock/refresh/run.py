@@ -34,6 +34,7 @@ from penstock.engine.workspace import Logs, Workspace
 from penstock.errors import (
     CommitConflict,
     FrontierLost,
+    JobCancelled,
     PenstockError,
     QueryInvalid,
     SourceChanged,
@@ -164,6 +165,10 @@ class Refresher:
                     self._recorder.failed(attempt, pins, held, lost, self.settings.max_consecutive_errors)
                     raise
                 rebuild = (lost.condition, lost.text)
+            except JobCancelled as stop:
+                # As with an interrupt: nobody has found anything wrong with this table.
+                self._recorder.interrupted(attempt, pins, stop)
+                raise
             except PenstockError as error:
                 self._recorder.failed(attempt, pins, held, error, self.settings.max_consecutive_errors)
                 raise

@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 
 from penstock.catalog.model import Action, Dependency, SourceType, StreamTableMeta
 from penstock.catalog.reader import CatalogReader
+from penstock.engine.calls import cancel_jobs
 from penstock.engine.threads import spark_threads
 from penstock.errors import PenstockError, StreamTableNotFound, TableBusy
 from penstock.graph.dag import StreamGraph
@@ -67,6 +68,7 @@ def refresh_together(
         bring,
         warehouse.settings.max_concurrent_refreshes,
         spark_threads(warehouse.spark),
+        cancel_jobs,
     )
     return _results(tour, failed)
 

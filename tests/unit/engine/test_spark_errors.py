@@ -89,7 +89,7 @@ def test_most_of_sparks_conditions_mean_something() -> None:
         ("FAILED_READ_FILE.FILE_NOT_EXIST", Meaning.LOST_FILE),
         ("FAILED_READ_FILE.CANNOT_READ_FILE_FOOTER", Meaning.UNREACHABLE),
         ("UNABLE_TO_ACQUIRE_MEMORY", Meaning.MEMORY),
-        ("SPARK_JOB_CANCELLED", Meaning.ENGINE),
+        ("SPARK_JOB_CANCELLED", Meaning.CANCELLED),
         ("DELTA_CONCURRENT_APPEND.WITHOUT_HINT", Meaning.CONFLICT),
         ("DELTA_MISSING_CHANGE_DATA", Meaning.LOST_FILE),
         ("INTERNAL_ERROR", Meaning.BUG),
@@ -109,6 +109,7 @@ RETRIES = {
     Meaning.MEMORY: Retry.BACKOFF,
     Meaning.DISK: Retry.BACKOFF,
     Meaning.ENGINE: Retry.BACKOFF,
+    Meaning.CANCELLED: Retry.BACKOFF,
     Meaning.UNREACHABLE: Retry.BACKOFF,
     Meaning.BUG: Retry.BUG,
 }

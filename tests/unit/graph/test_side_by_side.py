@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import random
+import signal
 import threading
 import time
 from collections.abc import Callable
@@ -92,13 +94,13 @@ def test_what_is_not_in_the_order_counts_as_done() -> None:
 
 def test_an_error_ends_what_has_not_started_and_waits_for_what_has(monkeypatch: pytest.MonkeyPatch) -> None:
     diary, met, stopped = Diary(), threading.Barrier(2), threading.Event()
-    stop = side_by_side._Board._stop
+    stop = side_by_side._Board.stop
 
-    def stop_and_tell(board: side_by_side._Board, place: int, error: BaseException) -> None:
-        stop(board, place, error)
+    def stop_and_tell(board: side_by_side._Board, error: BaseException, place: int) -> None:
+        stop(board, error, place)
         stopped.set()
 
-    monkeypatch.setattr(side_by_side._Board, "_stop", stop_and_tell)
+    monkeypatch.setattr(side_by_side._Board, "stop", stop_and_tell)
 
     def work(key: str) -> None:
         if key in "ab":
@@ -139,6 +141,43 @@ def test_an_interrupt_is_raised_after_the_others_have_ended() -> None:
     with pytest.raises(KeyboardInterrupt):
         run("ab", {}, work, workers=2)
     assert len(diary.done) == 1
+
+
+def test_at_an_interrupt_what_runs_elsewhere_is_hurried() -> None:
+    met, hurried = threading.Barrier(2), threading.Event()
+    caller, done = threading.get_ident(), list[str]()
+
+    def work(key: str) -> None:
+        met.wait(timeout=60)
+        if threading.get_ident() == caller:
+            raise KeyboardInterrupt
+        # Without the hurry this would wait for ever.
+        assert hurried.wait(timeout=60)
+        done.append(key)
+
+    with pytest.raises(KeyboardInterrupt):
+        work_side_by_side(["a", "b"], {}, work, 2, hurry=hurried.set)
+    assert len(done) == 1
+
+
+def test_an_interrupt_while_others_are_waited_for_is_raised_after_them() -> None:
+    caller, done = threading.get_ident(), list[str]()
+    idle = threading.Event()
+
+    def work(key: str) -> None:
+        if threading.get_ident() == caller:
+            # The other one is at work by then, and this one goes to wait for it.
+            idle.wait(timeout=60)
+            return
+        idle.set()
+        time.sleep(0.2)
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.2)
+        done.append(key)
+
+    with pytest.raises(KeyboardInterrupt):
+        work_side_by_side(["a", "b"], {}, work, 2)
+    assert len(done) == 1
 
 
 def test_a_worker_that_cannot_be_had_is_an_error_and_not_a_wait_for_ever() -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -46,6 +49,18 @@ def catalog(tmp_path: Path) -> Iterator[Shaky]:
 def test_a_table_is_free_when_the_block_ends(catalog: Shaky) -> None:
     with hold(catalog, 1, MINUTE, catalog.now, time.sleep, timedelta(0)) as held:
         assert catalog.get_lease(1) == held.lease
+    assert catalog.get_lease(1) is None
+
+
+def test_an_interrupt_while_it_is_taken_leaves_it_free(catalog: Shaky, monkeypatch: pytest.MonkeyPatch) -> None:
+    def taken_and_interrupted(*given: Any, **named: Any) -> Lease:
+        lease = SqliteCatalog.acquire_lease(catalog, *given, **named)
+        os.kill(os.getpid(), signal.SIGINT)
+        return lease
+
+    monkeypatch.setattr(catalog, "acquire_lease", taken_and_interrupted)
+    with pytest.raises(KeyboardInterrupt), hold(catalog, 1, MINUTE, catalog.now, time.sleep, timedelta(0)):
+        pytest.fail("nothing is begun")
     assert catalog.get_lease(1) is None
 
 

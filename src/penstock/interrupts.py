@@ -1,0 +1,69 @@
+"""Interrupts that wait: a piece of work that must not be cut in two is ended first.
+
+What the handler of SIGINT raises, KeyboardInterrupt unless somebody set a handler of their own, is held back while the
+block runs and raised at its end, in place of whatever the block itself raises. A handler that raises nothing has all it
+wants. The second interrupt does not wait: the block is left where it is.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable
+from types import FrameType, TracebackType
+from typing import Any, Final
+
+_CALLS_SPARK: Final = "pyspark.core.context"
+
+
+class GivenUp(BaseException):
+    """The second interrupt: raised inside the block only, and no Exception, so that nothing there goes on after it."""
+
+
+class Whole:
+    """A block that one interrupt does not cut in two; `hurry` is called by it, to bring the end nearer.
+
+    Signals arrive in the main thread alone; in any other, and inside another such block, it does nothing.
+    """
+
+    __slots__ = ("_before", "_hurry", "_stop", "has_ended")
+
+    def __init__(self, hurry: Callable[[Whole], None] | None = None) -> None:
+        self._hurry = hurry
+        self._before: Callable[[int, FrameType | None], Any] | None = None
+        self._stop: BaseException | None = None
+        self.has_ended = False
+
+    def __enter__(self) -> Whole:
+        if threading.current_thread() is threading.main_thread():
+            before = signal.getsignal(signal.SIGINT)
+            if callable(before) and not isinstance(getattr(before, "__self__", None), Whole):
+                self._before = before
+                signal.signal(signal.SIGINT, self._interrupted)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.has_ended = True
+        if self._before is None:
+            return
+        # Unless somebody set another one meanwhile.
+        if signal.getsignal(signal.SIGINT) == self._interrupted:
+            signal.signal(signal.SIGINT, self._before)
+        if self._stop is not None:
+            raise self._stop from None
+
+    def _interrupted(self, number: int, frame: FrameType | None) -> None:
+        assert self._before is not None
+        # PySpark's own would call the JVM here, over the connection that may be waiting for an answer.
+        calls_spark = getattr(self._before, "__module__", None) == _CALLS_SPARK
+        handler = signal.default_int_handler if calls_spark else self._before
+        try:
+            handler(number, frame)
+        except BaseException as stop:
+            if self._stop is not None:
+                raise GivenUp from None
+            self._stop = stop
+            if self._hurry is not None:
+                self._hurry(self)
