@@ -11,7 +11,9 @@ from penstock.errors import PenstockError, Retry
 PAGE = "reference/errors.md"
 
 _RETRY = {
-    Retry.NEVER: "Trying again gives the same error. The stream table becomes ERROR until somebody mends the cause.",
+    Retry.NEVER: "Asked the same way, it is refused the same way.",
+    Retry.CHANGE: "The stream table becomes ERROR, and is tried again when something that it reads, its definition or "
+    "the settings have changed.",
     Retry.REINITIALIZE: "The stored rows cannot be built upon. The same refresh, or the next, rebuilds them.",
     Retry.BACKOFF: "It may be gone in a moment. Does not count towards suspension.",
     Retry.BUG: "It should not happen. The stream table is suspended at once; please report it.",

@@ -101,6 +101,7 @@ from penstock.refresh.show_create import create_text
 from penstock.refresh.shown import ShownVersion, shown_versions
 from penstock.refresh.together import refresh_together
 from penstock.refresh.warehouse import Warehouse
+from penstock.schedule.backoff import Backoff
 from penstock.schedule.clock import SystemClock
 from penstock.schedule.due import due
 from penstock.schedule.grid import period
@@ -585,7 +586,8 @@ class StreamTables:
         if not self.settings.enabled or self._warehouse.catalog.paused():
             return []
         moment = now or self._warehouse.now()
-        return self._refresh(due(self._warehouse.catalog, moment, self._minimum_lag), None, isolate=True, now=moment)
+        found = due(self._warehouse.catalog, moment, self._minimum_lag, Backoff.of(self.settings))
+        return self._refresh(found, None, isolate=True, now=moment)
 
     def run(self) -> Running:
         """Keep every stream table within its target lag, in the background, until `stop` of what is returned.

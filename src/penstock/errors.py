@@ -12,7 +12,7 @@
     │   ├── RetentionCut          clean-up would take what a stream table still needs
     │   ├── CatalogLost, ReadOnly
     │   └── SessionMisconfigured, JavaUnusable, JarsUnavailable, WarehouseUnusable, CatalogUnusable
-    ├── QueryError                the defining query is at fault                        NEVER
+    ├── QueryError                the defining query is at fault                        CHANGE
     │   ├── QueryInvalid          Spark cannot analyse it
     │   ├── StatementFailed       Spark refuses a statement of its own, or cannot finish it
     │   ├── QueryFailed           it raises when run (division by zero, overflow, …)
@@ -21,14 +21,14 @@
     │   ├── KeyColumnMissing      it names no column of the result
     │   └── UnstorableColumn      a result column that a stream table cannot hold
     ├── SourceError               a source is not what it was
-    │   ├── SourceMissing         dropped, or moved away                                NEVER
+    │   ├── SourceMissing         dropped, or moved away                                CHANGE
     │   ├── SourceChanged         columns the query uses were renamed, dropped, retyped  REINITIALIZE
     │   └── FrontierLost          the old version can no longer be read                 REINITIALIZE
     ├── StorageError
     │   ├── CommitConflict        somebody else committed first                         BACKOFF
     │   ├── LeaseLost             another worker took the table over                    BACKOFF
     │   ├── TableBusy             another worker is refreshing it now                   BACKOFF
-    │   ├── StorageMissing        the stream table's own Delta table is gone            REINITIALIZE
+    │   ├── StorageMissing        the stream table's own Delta table is gone            CHANGE
     │   └── StateDamaged          stored rows contradict the delta (weight below zero)  REINITIALIZE
     ├── SystemTrouble             neither query nor data are at fault                   BACKOFF
     │   ├── OutOfMemory           Spark, or this process
@@ -69,6 +69,7 @@ class Retry(StrEnum):
     """What to do after an error of this class."""
 
     NEVER = "never"
+    CHANGE = "change"
     REINITIALIZE = "reinitialize"
     BACKOFF = "backoff"
     BUG = "bug"
@@ -503,6 +504,7 @@ class QueryError(PenstockError):
     """The defining query is at fault."""
 
     condition = "QUERY"
+    retry = Retry.CHANGE
 
 
 class QueryInvalid(QueryError):
@@ -518,7 +520,10 @@ class QueryFailed(QueryError):
 
     condition = "QUERY_FAILED"
     message = "the query of {name} fails on the present data: {why}"
-    hint = "The stored rows stay as they were. Mend the data or the query, then refresh again."
+    hint = (
+        "The stored rows stay as they were. Mend the data or the query, then refresh again, or leave that to the "
+        "scheduler."
+    )
     hint_while_defining = "Nothing was changed. Mend the data or the query, then write it again."
 
 
@@ -573,8 +578,12 @@ class SourceMissing(SourceError):
     """A source was dropped or its files are gone."""
 
     condition = "SOURCE_MISSING"
+    retry = Retry.CHANGE
     message = "source {source} is gone: {why}"
-    hint = "The stored rows stay readable. Bring the source back, then refresh; or drop the stream table."
+    hint = (
+        "The stored rows stay readable. Bring the source back, then refresh, or leave that to the scheduler; or drop "
+        "the stream table."
+    )
 
 
 class SourceChanged(SourceError):
@@ -633,9 +642,12 @@ class StorageMissing(StorageError):
     """The Delta table behind a stream table is gone or is another table."""
 
     condition = "STORAGE_MISSING"
-    retry = Retry.REINITIALIZE
+    retry = Retry.CHANGE
     message = "the storage of {name} is not there: {why}"
-    hint = "Drop the stream table and create it again, or restore the folder {path}."
+    hint = (
+        "Restore the folder {path}, then refresh, or leave that to the scheduler; or drop the stream table and create "
+        "it again."
+    )
 
 
 class StateDamaged(StorageError):

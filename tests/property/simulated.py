@@ -44,7 +44,9 @@ class Traits:
     failing: float = 0.0
     """Share of refreshes that fail and may pass."""
     breaking: float = 0.0
-    """Share of refreshes that fail for good, until a person resumes the table."""
+    """Share of refreshes that fail for no reason that can be seen."""
+    poison: float = 0.0
+    """Share of commits whose rows some of the tables that read them cannot take, until the next commit mends them."""
     meddling: float = 0.0
     """Chance per second that somebody suspends a table, or resumes it."""
     clock_jumps: float = 0.0
@@ -86,6 +88,10 @@ class World:
             traits.workers, Backoff(timedelta(seconds=2), timedelta(seconds=60), random.Random(seed + 1))
         )
         self.versions = {f"base{number}": 0 for number in range(traits.bases)}
+        self.poisoned: set[tuple[str, str, int]] = set()
+        """Stream table, base table, and the version that it cannot take."""
+        self.in_vain = 0
+        """Refreshes that failed on the very versions that they had failed on before."""
         self.tables: dict[str, StreamTableMeta] = {}
         self.reads: dict[str, list[str]] = {}
         self.contents: dict[str, list[dict[str, int]]] = {}
@@ -96,6 +102,8 @@ class World:
         """Stream table → the most that anybody saw it behind, after its first fill."""
         self.refreshes = self.skips = self.failures = self.ticks = self.wakes = 0
         self._seen: dict[str, dict[str, int]] = {}
+        self._grounds: dict[str, tuple[int | None, ...]] = {}
+        self._failed_on: dict[str, tuple[int | None, ...]] = {}
         self._graph: tuple[StreamGraph, dict[str, timedelta]] | None = None
         self._at_work: set[str] = set()
         self._events: list[_Event] = []
@@ -161,14 +169,16 @@ class World:
     def _commit(self) -> None:
         base = self.chance.choice(sorted(self.versions))
         self.versions[base] += 1
+        if self.traits.poison and self.chance.random() < self.traits.poison:
+            readers = [key for key in sorted(self.tables) if base in self.reads[key]]
+            self.poisoned |= {(key, base, self.versions[base]) for key in readers if self.chance.random() < 0.5}
         self._after(self._pause(self.traits.commits_per_second), self._commit)
 
     def _meddle(self) -> None:
         if self.chance.random() < self.traits.clock_jumps:
             self.wall.off = timedelta(seconds=self.chance.uniform(-3600, 600))
         if self.chance.random() < self.traits.meddling:
-            stopped = {Status.SUSPENDED, Status.ERROR}
-            waiting = [key for key in sorted(self.tables) if self.tables[key].status in stopped]
+            waiting = [key for key in sorted(self.tables) if self.tables[key].status is Status.SUSPENDED]
             if waiting and self.chance.random() < 0.7:
                 key = self.chance.choice(waiting)
                 populated = self.tables[key].is_populated
@@ -178,10 +188,15 @@ class World:
             self.dag_version += 1
 
     def heal(self) -> None:
-        """Everything works again, and everybody is resumed."""
-        self.traits = replace(self.traits, failing=0, breaking=0, meddling=0, clock_jumps=0, commits_per_second=0)
+        """The rows are mended, and who was suspended is resumed; nobody touches what is in error."""
+        self.traits = replace(
+            self.traits, failing=0, breaking=0, poison=0, meddling=0, clock_jumps=0, commits_per_second=0
+        )
+        for base in self.versions:
+            self.versions[base] += 1
         for key, meta in self.tables.items():
-            self._set(key, status=Status.ACTIVE if meta.is_populated else Status.INITIALIZING)
+            if meta.status is Status.SUSPENDED:
+                self._set(key, status=Status.ACTIVE if meta.is_populated else Status.INITIALIZING)
         self.dag_version += 1
 
     def _set(self, key: str, **changes: object) -> None:
@@ -212,12 +227,19 @@ class World:
         found = frozenset(
             key
             for key in keys
-            if key in self._seen and any(self.versions[base] != at for base, at in self._seen[key].items())
+            if (
+                self._failed_on.get(key) != self._stands_on(key)
+                if self.tables[key].status is Status.ERROR
+                else key in self._seen and any(self.versions[base] != at for base, at in self._seen[key].items())
+            )
         )
         self.wakes += len(found)
         return found
 
     def begin(self, wanted: frozenset[str], stamp: datetime, resting: frozenset[str]) -> Tour:
+        for key in wanted:
+            if self.tables[key].status is Status.ERROR:
+                self._grounds[key] = self._stands_on(key)
         whole = self.picture().graph
         part = wanted.union(*(whole.upstream(key) for key in wanted)) & self.tables.keys()
         tables = {key: meta for key, meta in self.tables.items() if key in part}
@@ -251,6 +273,13 @@ class World:
     def engine_is_gone(self) -> bool:
         return False
 
+    def _stands_on(self, key: str) -> tuple[int | None, ...]:
+        """The newest versions of all that it reads."""
+        return tuple(
+            self.tables[source].frontier_version if source in self.tables else self.versions[source]
+            for source in self.reads[key]
+        )
+
     def _note_quiet(self, tour: Tour, key: str) -> None:
         behind = tour.scene.graph.upstream(key)
         self._seen[key] = {base: version for base, version in tour.scene.versions.items() if base in behind}
@@ -283,10 +312,14 @@ class World:
         if lot < self.traits.failing:
             self.failures += 1
             self._end(task, Arrival(blocked=True), CommitConflict(name=key, why="simulated"))
-        elif lot < self.traits.failing + self.traits.breaking:
+        elif lot < self.traits.failing + self.traits.breaking or self._is_poison(key, move):
             self.failures += 1
-            self._set(key, status=Status.ERROR)
-            self.dag_version += 1
+            if self.tables[key].status is not Status.SUSPENDED:
+                self.dag_version += self.tables[key].status is not Status.ERROR
+                self._set(key, status=Status.ERROR)
+            if (grounds := self._grounds.pop(key, None)) is not None:
+                self.in_vain += self._failed_on.get(key) == grounds
+                self._failed_on[key] = grounds
             self._end(task, Arrival(blocked=True), QueryFailed(name=key, why="simulated"))
         else:
             content = self._computed(key, move.pins.versions)
@@ -299,6 +332,9 @@ class World:
             version = len(self.contents[key]) - 1
             self._land(key, after, version, content)
             self._end(task, task.tour.arrival(after, version, self._result(key, Action.INCREMENTAL)), None)
+
+    def _is_poison(self, key: str, move: Run) -> bool:
+        return any((key, source, version) in self.poisoned for source, version in move.pins.versions.items())
 
     def _end(self, task: Task, arrival: Arrival, error: PenstockError | None) -> None:
         task.tour.arrived[task.key] = arrival

@@ -12,11 +12,12 @@ from datetime import timedelta
 import pytest
 from simulated import Traits, World
 
+from penstock.catalog.model import Status
 from penstock.refresh.tour import Tour
 from penstock.schedule.due import Picture
 from penstock.schedule.grid import period
 
-ROUGH = Traits(tables=14, failing=0.15, breaking=0.02, meddling=0.1, longest=8.0, commits_per_second=1.0)
+ROUGH = Traits(tables=14, failing=0.15, breaking=0.02, poison=0.1, meddling=0.1, longest=8.0, commits_per_second=1.0)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -32,6 +33,37 @@ def test_a_rough_world_is_never_mixed_and_comes_to_rest_when_it_heals(seed: int)
     for key, meta in world.tables.items():
         newest = {base: world.versions[base] for base in world.contents[key][-1]}
         assert world.contents[key][-1] == newest, f"seed {seed}: {key} did not catch up ({meta.status})"
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_rows_that_a_query_cannot_take_stop_it_until_they_are_mended_and_no_longer(seed: int) -> None:
+    world = World(seed, Traits(tables=12, workers=12, longest=0.1, shortest_lag=5, commits_per_second=0.5, poison=0.3))
+    world.run(600)
+    assert world.failures > 10
+    assert world.in_vain == 0, "nothing is tried again on what it has failed on twice"
+    for key, meta in world.tables.items():
+        if meta.status is Status.ERROR:
+            at = world._stands_on(key)
+            assert world._failed_on.get(key) == at or world.dispatcher._rests[key].failures, f"{key} is forgotten"
+    world.heal()
+    # The longest back-off, the longest period, and time to work everything off.
+    world.run(600)
+    for key, meta in world.tables.items():
+        newest = {base: world.versions[base] for base in world.contents[key][-1]}
+        assert (meta.status, world.contents[key][-1]) == (Status.ACTIVE, newest), f"seed {seed}: {key}"
+
+
+def test_a_table_in_error_costs_nothing_while_nothing_changes() -> None:
+    world = World(3, Traits(tables=1, bases=1, longest=0.1, shortest_lag=5, commits_per_second=0))
+    world.versions["base0"] += 1
+    world.poisoned = {("st00", "base0", 1)}
+    world.run(60)
+    assert (world.tables["st00"].status, world.failures) == (Status.ERROR, 2)
+    world.run(3600)
+    assert world.failures == 2
+    world.versions["base0"] += 1
+    world.run(90)
+    assert (world.tables["st00"].status, world.contents["st00"][-1]) == (Status.ACTIVE, {"base0": 2})
 
 
 @pytest.mark.parametrize("seed", range(20))

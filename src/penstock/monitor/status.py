@@ -34,7 +34,7 @@ class StatusRow:
     errors: int
     last_error: str | None
     blocked_by: tuple[str, ...] = ()
-    """Stream tables upstream of it (itself, in a circle) that wait for a person; until then it stays where it is."""
+    """Stream tables upstream of it (itself, in a circle) that are stopped; until they go on it stays where it is."""
     warnings: tuple[str, ...] = ()
     """What its lag costs without its owner having asked for it."""
     expected_wait: timedelta = timedelta(0)

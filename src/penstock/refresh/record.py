@@ -3,7 +3,7 @@
     started      RUNNING in history, before any work
     quiet        NO_DATA for many tables in one catalog transaction
     completed    the frontier under the lease's token, then history
-    failed       the error with the table, counted; the table is stopped where trying again cannot help
+    failed       the error with the table, counted; the table is stopped where trying the same again cannot help
     interrupted  that somebody stopped it; nothing is held against the table
     skipped      a refresh that did not take place
 
@@ -38,7 +38,7 @@ from penstock.engine.commit_record import CommitRecord
 from penstock.engine.definition import Definition
 from penstock.engine.storage import Pin
 from penstock.engine.workspace import Logs
-from penstock.errors import CommitConflict, FuseBlown, LeaseLost, PenstockError, Retry
+from penstock.errors import CommitConflict, FuseBlown, LeaseLost, PenstockError, Retry, SourceError
 from penstock.names import Frontier
 from penstock.refresh.attempt import Attempt, Quiet
 from penstock.refresh.compute import Computed
@@ -144,6 +144,9 @@ class Recorder:
         if attempt.meta.effective_mode not in {None, mode}:
             facts = {"was": attempt.meta.effective_mode, "is": mode.value, "reason": _reason(_why(attempt.meta, done))}
             self._tell(Alert(AlertEvent.MODE_CHANGED, str(attempt.meta.name), self._now(), facts))
+        if attempt.meta.status is Status.ERROR:
+            facts = {"was": attempt.meta.status.value, "last_error": attempt.meta.last_error}
+            self._tell(Alert(AlertEvent.RESUMED, str(attempt.meta.name), self._now(), facts))
         # What is told of it and what history keeps is one figure.
         attempt.ended = time.perf_counter()
         # Commits since our record that moved no data may have laid the files out better.
@@ -320,9 +323,12 @@ class Recorder:
             extra={"stream_table": str(meta.name), "refresh_id": attempt.refresh_id, "event": "refresh_failed"},
         )
         facts = {"condition": error.condition, "error": error.text, "retry": error.retry.value, "errors": count}
-        self._tell(Alert(AlertEvent.REFRESH_FAILED, str(meta.name), now, facts))
+        # One that was in error before, and fails the same way again, is no news.
+        if (meta.status, meta.last_error) != (Status.ERROR, str(error)):
+            self._tell(Alert(AlertEvent.REFRESH_FAILED, str(meta.name), now, facts))
         stopped = _stopped_by(error, count >= most_errors)
-        if stopped is not None:
+        # Whoever suspends it must not have it come back with its next source.
+        if stopped is not None and self._catalog.get_by_id(meta.id).status is not Status.SUSPENDED:
             self._catalog.update_status(meta.id, stopped, now=now, lease=held.lease)
             if meta.status is not stopped:
                 facts = {"status": stopped.value, "errors": count, "last_error": error.text}
@@ -330,12 +336,14 @@ class Recorder:
 
 
 def _stopped_by(error: PenstockError, too_many: bool) -> Status | None:
-    """The status that keeps the scheduler from trying again; None if it may."""
+    """SUSPENDED if a person must look, ERROR if something else must change; None if it is tried again as it is."""
     if isinstance(error, FuseBlown) or error.retry is Retry.BUG:
         return Status.SUSPENDED
-    if error.retry is Retry.NEVER:
+    if error.retry in {Retry.CHANGE, Retry.NEVER}:
         return Status.ERROR
-    return Status.SUSPENDED if too_many else None
+    if not too_many:
+        return None
+    return Status.ERROR if isinstance(error, SourceError) else Status.SUSPENDED
 
 
 def expected_action(meta: StreamTableMeta) -> Action:

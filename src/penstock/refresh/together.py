@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from penstock.catalog.model import Action, Dependency, SourceType, StreamTableMeta
+from penstock.catalog.model import Action, Dependency, SourceType, Status, StreamTableMeta
 from penstock.catalog.reader import CatalogReader
 from penstock.engine.calls import cancel_jobs
 from penstock.engine.threads import spark_threads
@@ -44,11 +44,14 @@ def refresh_together(
     """Refresh the targets and everything upstream of them, as of a moment; results upstreams first, ties by name.
 
     With `isolate`, as for cron: the error of one table is its result and blocks its consumers only, an abnormal number
-    of changes is such an error, and a table that somebody else works on is left to them. Else an error is raised, and
-    whoever asked for the changes gets them. With a `redefinition` of the target, the rows of its new definition take
-    the place of the old ones.
+    of changes is such an error, and a table that somebody else works on is left to them. Else an error is raised,
+    whoever asked for the changes gets them, and what is in error upstream is tried again. With a `redefinition` of the
+    target, the rows of its new definition take the place of the old ones.
     """
-    tour = begin(warehouse, frozenset(meta.table_id for meta in targets), stamp, redefinition=redefinition)
+    wanted = frozenset(meta.table_id for meta in targets)
+    if not isolate:
+        wanted |= _in_error(warehouse.catalog, wanted)
+    tour = begin(warehouse, wanted, stamp, redefinition=redefinition)
     told = listener(report)
     failed: dict[str, RefreshResult] = {}
 
@@ -71,6 +74,12 @@ def refresh_together(
         cancel_jobs,
     )
     return _results(tour, failed)
+
+
+def _in_error(catalog: CatalogReader, wanted: frozenset[str]) -> frozenset[str]:
+    """What is in error upstream of the wanted: whoever asks by hand asks for that to be tried, too."""
+    found, _ = catalog.upstream_part(wanted)
+    return frozenset(meta.table_id for meta in found if meta.status is Status.ERROR)
 
 
 def scene_of(warehouse: Warehouse, wanted: Iterable[str], redefinition: Redefinition | None = None) -> Scene:

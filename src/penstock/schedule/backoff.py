@@ -28,6 +28,10 @@ class Backoff:
         first, longest = settings.backoff_seconds, settings.backoff_max_seconds
         return cls(timedelta(seconds=first), timedelta(seconds=max(first, longest)))
 
+    def steady(self, failures: int) -> timedelta:
+        """The wait without its random part, for whoever does not remember what he drew."""
+        return min(self.first * (1 << min(max(failures, 1) - 1, 32)), self.longest)
+
     def wait(self, failures: int) -> timedelta:
         """How long to wait after so many failures in a row.
 
@@ -35,5 +39,4 @@ class Backoff:
         >>> [round(calm.wait(number).total_seconds()) for number in (1, 2, 3, 4, 9)]
         [2, 5, 9, 14, 60]
         """
-        doubled = self.first * (1 << min(failures - 1, 32))
-        return min(doubled, self.longest) * self.chance.uniform(0.75, 1.25)
+        return self.steady(failures) * self.chance.uniform(0.75, 1.25)

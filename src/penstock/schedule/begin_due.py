@@ -23,8 +23,8 @@ def begin_due(
     A tour that cannot be begun is an error; its tables rest a while.
     """
     with alone:
-        idle = dispatcher.quiet - dispatcher.claimed()
-    woken = workshop.woken(idle)
+        asleep = dispatcher.asleep(picture, clock.now())
+    woken = workshop.woken(asleep)
     # Taken before the versions are pinned: whatever was committed by then is in them.
     now = clock.now()
     with alone:

@@ -1,5 +1,6 @@
 """What to start next. Pure: it is told the time and how things went, and answers; it waits for nothing.
 
+    asleep  the tables to ask about: whether a quiet one, or one in error, has been woken by a change
     plan    the stream tables to begin a tour with: due or woken, nobody at work on them or on anything upstream of them
     next    of everything that waits for nobody, what must be done soonest (data timestamp + lag), within the limits
     ended   a table has arrived, or has failed and rests a while
@@ -14,9 +15,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from itertools import chain
 from typing import Final
 
-from penstock.catalog.model import Action
+from penstock.catalog.model import Action, Status, StreamTableMeta
 from penstock.errors import PenstockError, TableBusy
 from penstock.refresh.tour import Skip, Tour
 from penstock.schedule.backoff import Backoff
@@ -78,6 +80,11 @@ class Dispatcher:
 
     # -- planning
 
+    def asleep(self, picture: Picture, now: datetime) -> set[str]:
+        """Quiet tables, and those in error that have rested."""
+        in_error = {meta.table_id for meta in picture.in_error() if not self._is_resting(meta.table_id, now)}
+        return (self.quiet | in_error) - self.claimed()
+
     def plan(self, picture: Picture, now: datetime, woken: Iterable[str] = ()) -> Plan:
         """What to begin now. The caller begins it with `begun`."""
         self._look_at(picture)
@@ -90,9 +97,9 @@ class Dispatcher:
         back = self._held_back(picture, claimed, now)
         wanted: set[str] = set()
         skips: dict[str, Skip] = {}
-        for meta in picture.scheduled():
+        for meta in chain(picture.scheduled(), picture.in_error()):
             key, stamp = meta.table_id, picture.due(meta, now)
-            if stamp is None and key not in woken:
+            if key not in woken and (stamp is None or meta.status is Status.ERROR):
                 continue
             if key in claimed:
                 if stamp is not None and self._is_late(key, stamp):
@@ -208,7 +215,12 @@ class Dispatcher:
             self._tried.clear()
             self._blocked.clear()
             known = picture.tables.keys()
-            self._rests = {key: rest for key, rest in self._rests.items() if key in known}
+            held = self._picture.tables if self._picture is not None else {}
+            self._rests = {
+                key: rest
+                for key, rest in self._rests.items()
+                if key in known and not (key in held and _is_given_another_try(held[key], picture.tables[key]))
+            }
             self._took = {key: took for key, took in self._took.items() if key in known}
             self.quiet &= known
         self._picture = picture
@@ -307,3 +319,10 @@ class Dispatcher:
         shown = tour.scene.tables[key].data_timestamp
         lag = self._picture.lags.get(key) if self._picture is not None else None
         return _EPOCH if shown is None or lag is None else shown + lag
+
+
+def _is_given_another_try(before: StreamTableMeta, after: StreamTableMeta) -> bool:
+    """True if a person resumed it, or gave it another definition."""
+    resumed = before.status not in SCHEDULED and after.status in SCHEDULED
+    defined = (before.definition_hash, before.refresh_mode) != (after.definition_hash, after.refresh_mode)
+    return resumed or defined

@@ -1,7 +1,7 @@
 """Which stream tables are due. Pure.
 
 A stream table is due when its grid offers a stamp newer than what it shows, so that the promise is kept instead of
-being noticed broken. Suspended and failed tables wait for a person.
+being noticed broken. A suspended table waits for a person; one in error, for something that it depends on to change.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import chain
 
 from penstock.catalog.model import Status, StreamTableMeta
 from penstock.catalog.reader import CatalogReader
@@ -17,6 +18,7 @@ from penstock.errors import CycleInGraph
 from penstock.graph.cycles import in_circles
 from penstock.graph.dag import StreamGraph
 from penstock.graph.lag import resolve_lags
+from penstock.schedule.backoff import Backoff
 from penstock.schedule.grid import due_stamp
 
 _log = logging.getLogger("penstock.scheduler")
@@ -61,19 +63,31 @@ class Picture:
         return max((meta.data_timestamp for meta in self.tables.values() if meta.data_timestamp), default=None)
 
     def scheduled(self) -> Iterable[StreamTableMeta]:
-        """The tables that a scheduler works on, by name."""
+        """The tables that a scheduler works on whenever they are due, by name."""
         return (meta for meta in self.tables.values() if meta.status in SCHEDULED)
+
+    def in_error(self) -> Iterable[StreamTableMeta]:
+        """The tables that are tried again when something that they depend on has changed, by name."""
+        return (meta for meta in self.tables.values() if meta.status is Status.ERROR)
 
     def due(self, meta: StreamTableMeta, now: datetime) -> datetime | None:
         """The stamp that a table is to be refreshed for; None if it is fresh enough."""
         return due_stamp(now, self.lags[meta.table_id], meta.data_timestamp)
 
 
-def due(catalog: CatalogReader, now: datetime, minimum: timedelta) -> list[StreamTableMeta]:
-    """The stream tables that are due at a moment, by name."""
+def due(catalog: CatalogReader, now: datetime, minimum: timedelta, backoff: Backoff) -> list[StreamTableMeta]:
+    """The stream tables that are due at a moment, by name; of those in error, the ones that have rested.
+
+    What such a table failed on is known to nobody here, so it cannot be told whether that has changed.
+    """
     picture = Picture.of(catalog, minimum)
     tell_of_circle(picture)
-    return [meta for meta in picture.scheduled() if picture.due(meta, now) is not None]
+    rested = [meta for meta in picture.in_error() if _has_rested(meta, now, backoff)]
+    return [meta for meta in chain(picture.scheduled(), rested) if picture.due(meta, now) is not None]
+
+
+def _has_rested(meta: StreamTableMeta, now: datetime, backoff: Backoff) -> bool:
+    return meta.updated_at is None or now - meta.updated_at >= backoff.steady(meta.consecutive_errors)
 
 
 def tell_of_circle(picture: Picture, told: str | None = None) -> None:

@@ -11,13 +11,14 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from penstock.catalog.model import Action, SourceType
+from penstock.catalog.model import Action, SourceType, Status, StreamTableMeta
 from penstock.engine.session import is_alive
-from penstock.errors import PenstockError, StreamTableNotFound, TableBusy
+from penstock.errors import PenstockError, Retry, StreamTableNotFound, TableBusy
+from penstock.refresh.grounds import Grounds, grounds
 from penstock.refresh.together import Outcome, begin, carry_out
 from penstock.refresh.tour import Arrival, Skip, Tour
 from penstock.refresh.warehouse import Warehouse
-from penstock.schedule.due import SCHEDULED, Picture
+from penstock.schedule.due import Picture
 
 
 class Workshop(Protocol):
@@ -27,7 +28,10 @@ class Workshop(Protocol):
         """All stream tables as they are now; None while nothing may be started."""
 
     def woken(self, keys: Collection[str]) -> frozenset[str]:
-        """Those of the tables one of whose base tables has been written to since; cheap, it is asked all the time."""
+        """Those of the tables for which there may be something to do; cheap, it is asked all the time.
+
+        A quiet one: a base table of it has been written to. One in error: what it failed on is not the same any more.
+        """
 
     def begin(self, wanted: frozenset[str], stamp: datetime, resting: frozenset[str]) -> Tour:
         """Pin the newest versions, and settle every table to which nothing happened."""
@@ -52,6 +56,10 @@ class WarehouseWorkshop:
         self._seen: dict[str, dict[str, int]] = {}
         """Quiet table → the versions of all base tables behind it that nothing new was found in."""
         self._noting = threading.Lock()
+        self._grounds: dict[str, Grounds] = {}
+        """Table in error → what it depended on when it was last begun."""
+        self._failed_on: dict[str, Grounds] = {}
+        """Table in error → what it depended on when it failed again; a try on the same would fail the same way."""
         self._held: set[str] = set()
         """Tables that another process was found to be at: said once, not at every try."""
 
@@ -68,18 +76,25 @@ class WarehouseWorkshop:
             }
             with self._noting:
                 self._seen = {key: seen for key, seen in self._seen.items() if key in picture.tables}
+        in_error = {meta.table_id for meta in picture.in_error()}
+        with self._noting:
+            self._failed_on = {key: held for key, held in self._failed_on.items() if key in in_error}
         self._picture = picture
         return picture
 
     def woken(self, keys: Collection[str]) -> frozenset[str]:
-        asked = [key for key in keys if key in self._seen]
+        in_error = self._in_error(keys)
+        asked = [key for key in keys if key in self._seen and key not in in_error]
         newest = {base: self._version(base) for base in {base for key in asked for base in self._seen[key]}}
         # A table that cannot be read wakes nobody: whoever reads it at its time says so.
-        return frozenset(
-            key for key in asked if any(newest[base] not in {None, at} for base, at in self._seen[key].items())
-        )
+        moved = {key for key in asked if any(newest[base] not in {None, at} for base, at in self._seen[key].items())}
+        return frozenset(moved.union(key for key, meta in in_error.items() if self._is_on_other_grounds(meta)))
 
     def begin(self, wanted: frozenset[str], stamp: datetime, resting: frozenset[str]) -> Tour:
+        # Before versions are pinned: what changes from here on must wake it again.
+        for key, meta in self._in_error(wanted).items():
+            if (found := grounds(self._warehouse, meta)) is not None:
+                self._grounds[key] = found
         tour = begin(self._warehouse, wanted, stamp, resting)
         for key in tour.arrived:
             self._note_quiet(tour, key)
@@ -88,12 +103,13 @@ class WarehouseWorkshop:
     def carry_out(self, tour: Tour, key: str) -> Outcome:
         try:
             # Somebody may have suspended it since the tour began.
-            if self._warehouse.catalog.get_by_table_id(key).status not in SCHEDULED:
+            if self._warehouse.catalog.get_by_table_id(key).status is Status.SUSPENDED:
                 return Outcome(Arrival(blocked=True))
         except PenstockError as error:
             return Outcome(Arrival(blocked=True), error)
         outcome = carry_out(self._warehouse, tour, key, patience=timedelta(0), fused=True)
         self._note_held(tour, key, outcome.error)
+        self._note_failed(key, outcome.error)
         if outcome.arrival.result is not None and outcome.arrival.result.action is Action.NO_DATA:
             self._note_quiet(tour, key)
         return outcome
@@ -112,6 +128,21 @@ class WarehouseWorkshop:
         elif key not in self._held:
             self._held.add(key)
             self.skip(key, Skip(error.condition, error.text), tour.stamp)
+
+    def _in_error(self, keys: Collection[str]) -> dict[str, StreamTableMeta]:
+        tables = self._picture.tables if self._picture is not None else {}
+        return {key: tables[key] for key in keys if key in tables and tables[key].status is Status.ERROR}
+
+    def _is_on_other_grounds(self, meta: StreamTableMeta) -> bool:
+        failed_on = self._failed_on.get(meta.table_id)
+        return failed_on is None or grounds(self._warehouse, meta) != failed_on
+
+    def _note_failed(self, key: str, error: PenstockError | None) -> None:
+        held = self._grounds.pop(key, None)
+        # After any other error there is no telling what it was: it is tried again at longer and longer intervals.
+        if held is not None and error is not None and error.retry in {Retry.CHANGE, Retry.NEVER}:
+            with self._noting:
+                self._failed_on[key] = held
 
     def _note_quiet(self, tour: Tour, key: str) -> None:
         behind = tour.scene.graph.upstream(key)

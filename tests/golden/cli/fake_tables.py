@@ -457,11 +457,11 @@ class FakeTables:
         error = (
             "[QUERY_FAILED] the query of default.revenue fails on the present data: [DIVIDE_BY_ZERO] Division by zero."
         )
-        error += "\n  Mend the data or the query, then refresh again."
+        error += "\n  Mend the data or the query, then refresh again, or leave that to the scheduler."
         broken = replace(meta, name=TableName("default", "revenue"), status=Status.ERROR, last_error=error)
         late = replace(meta, data_timestamp=NOON - timedelta(hours=3, minutes=12))
         pending = PendingSource("default.orders", 7, 9, 1_234)
-        upstream = Case(meta=broken, now=NOON, allowed=minute)
+        upstream = Case(meta=broken, now=NOON, allowed=minute, sources=(pending,))
         return diagnose(Case(meta=late, now=NOON, allowed=minute, sources=(pending,), upstreams=(upstream,)))
 
     def _tick(self, now: datetime | None = None) -> list[RefreshResult]:

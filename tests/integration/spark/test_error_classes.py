@@ -70,8 +70,9 @@ def test_data_that_the_query_cannot_take_is_an_error_at_once(
     assert "\n" not in told.value.text
     assert not re.search(r"__ps_|_\d+`", told.value.text)
     assert (state(ps)[0], rows(ps)) == ("ERROR", held)
-    # A scheduler leaves it alone now; data that was mended and a refresh by hand bring it back.
-    assert ps.tick() == []
+    # It rests now; data that was mended and a refresh by hand bring it back.
+    failed_at = ps._warehouse.catalog.get_by_name(ps._name("st")).updated_at
+    assert ps.tick(failed_at) == []
     ps.sql("DELETE FROM src WHERE id = 9; INSERT INTO src VALUES (2, 1, '1')")
     ps.refresh("st")
     assert_exact(ps, "st")
@@ -104,7 +105,7 @@ def test_a_dropped_source_is_missing(ps: StreamTables) -> None:
     assert state(ps, "reader") == ("ACTIVE", 0)
 
 
-def test_a_file_deleted_from_the_newest_version_cannot_be_rebuilt_and_suspends_after_three_times(
+def test_a_file_deleted_from_the_newest_version_cannot_be_rebuilt_and_is_an_error_after_three_times(
     ps: StreamTables,
 ) -> None:
     ps.sql("CREATE TABLE src (id INT); INSERT INTO src VALUES (1)")
@@ -113,7 +114,7 @@ def test_a_file_deleted_from_the_newest_version_cannot_be_rebuilt_and_suspends_a
     ps.sql("INSERT INTO src VALUES (2)")
     for file in location(ps, "src").glob("*.parquet"):
         file.unlink()
-    for errors, status in ((1, "ACTIVE"), (2, "ACTIVE"), (3, "SUSPENDED")):
+    for errors, status in ((1, "ACTIVE"), (2, "ACTIVE"), (3, "ERROR")):
         with pytest.raises(FrontierLost):
             ps.refresh("st")
         assert (state(ps), rows(ps)) == ((status, errors), held)
@@ -237,10 +238,10 @@ def test_storage_that_others_took_away_stops_its_table_with_an_alert_and_drop_cl
     for number in range(3):
         ps.tick(now + timedelta(minutes=5 * (number + 1)))
     assert_exact(ps, "fine")
-    assert state(ps)[0] == "SUSPENDED"
+    assert state(ps) == ("ERROR", 3)
     assert state(ps, "reader") == ("ACTIVE", 0)
     told = [(each.event.value, each.facts.get("condition")) for each in reversed(ps.alerts("st"))]
-    assert told == [("refresh_failed", "STORAGE_MISSING")] * 3 + [("auto_suspended", None)]
+    assert told == [("refresh_failed", "STORAGE_MISSING"), ("auto_suspended", None)]
     assert ps.diagnose("st").findings[0].code == "STORAGE_MISSING"
     # Nothing is cleaned up by itself: a disk that is not mounted looks the same.
     assert ps.drop_stream_table("st", cascade=True) == ["shop.reader", "shop.st"]

@@ -102,8 +102,8 @@ def test_a_condition_means(condition: str, meaning: Meaning) -> None:
 
 
 RETRIES = {
-    Meaning.DATA: Retry.NEVER,
-    Meaning.NO_SOURCE: Retry.NEVER,
+    Meaning.DATA: Retry.CHANGE,
+    Meaning.NO_SOURCE: Retry.CHANGE,
     Meaning.LOST_FILE: Retry.REINITIALIZE,
     Meaning.CONFLICT: Retry.BACKOFF,
     Meaning.MEMORY: Retry.BACKOFF,
@@ -208,4 +208,4 @@ def test_a_lost_file_is_named() -> None:
     )
     assert "a source of t" in understood(FileNotFoundException("gone"), "t").text
     assert FrontierLost.retry is Retry.REINITIALIZE
-    assert QueryFailed.retry is Retry.NEVER
+    assert QueryFailed.retry is Retry.CHANGE

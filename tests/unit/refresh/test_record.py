@@ -12,7 +12,15 @@ import pytest
 from penstock.catalog import Alert, RefreshMode, RefreshRecord, RefreshStatus, SqliteCatalog, Status, StreamTableMeta
 from penstock.engine.definition import Definition
 from penstock.engine.workspace import Logs
-from penstock.errors import FrontierLost, InternalError, LeaseLost, PenstockError, QueryInvalid, StorageUnreachable
+from penstock.errors import (
+    FrontierLost,
+    InternalError,
+    LeaseLost,
+    PenstockError,
+    QueryInvalid,
+    StateDamaged,
+    StorageUnreachable,
+)
 from penstock.names import Frontier, TableName
 from penstock.refresh.attempt import Attempt, Quiet
 from penstock.refresh.lease import HeldLease
@@ -97,11 +105,11 @@ def test_trying_by_hand_before_it_is_mended_does_not_suspend_what_is_in_error(bo
 
 
 def test_countable_errors_suspend_when_there_are_too_many_in_a_row(book: Book) -> None:
-    lost = FrontierLost(source="orders", version=1, why="cleaned away")
+    damaged = StateDamaged(name="revenue", why="a weight below zero")
     for status in (Status.ACTIVE, Status.ACTIVE, Status.SUSPENDED):
         book.attempt = Attempt(book.meta())
         book.recorder.started(book.attempt, PINS, book.held)
-        book.failed(lost, most_errors=3)
+        book.failed(damaged, most_errors=3)
         assert book.meta().status is status
     suspended = book.told[-1]
     assert (suspended.event.value, suspended.facts["status"], suspended.facts["errors"]) == (
@@ -109,7 +117,34 @@ def test_countable_errors_suspend_when_there_are_too_many_in_a_row(book: Book) -
         "SUSPENDED",
         3,
     )
-    assert "cleaned away" in str(suspended.facts["last_error"])
+    assert "a weight below zero" in str(suspended.facts["last_error"])
+
+
+def test_what_lies_with_a_source_waits_for_the_source_however_often_it_was_tried(book: Book) -> None:
+    lost = FrontierLost(source="orders", version=1, why="its files are away")
+    for status in (Status.ACTIVE, Status.ERROR, Status.ERROR):
+        book.attempt = Attempt(book.meta())
+        book.recorder.started(book.attempt, PINS, book.held)
+        book.failed(lost, most_errors=2)
+        assert book.meta().status is status
+
+
+def test_what_a_person_suspended_stays_suspended_whatever_fails(book: Book) -> None:
+    """Else it would come back by itself with the next rows of a source."""
+    book.catalog.update_status(book.id, Status.SUSPENDED, now=NOW)
+    book.failed(QueryInvalid(why="no such column", fix=""))
+    assert (book.meta().status, book.meta().consecutive_errors) == (Status.SUSPENDED, 1)
+    assert book.events() == ["refresh_failed"]
+
+
+def test_the_same_failure_again_is_told_once_and_another_one_is_news(book: Book) -> None:
+    for column in ("a", "a", "b"):
+        book.attempt = Attempt(book.meta())
+        book.recorder.started(book.attempt, PINS, book.held)
+        book.failed(QueryInvalid(why=f"no column {column}", fix=""))
+    assert book.events() == ["refresh_failed", "auto_suspended", "refresh_failed"]
+    failed = [line for line in book.catalog.recent_history() if line.status is RefreshStatus.FAILED]
+    assert len(failed) == 3
 
 
 def test_a_bug_suspends_at_once(book: Book) -> None:

@@ -82,8 +82,8 @@ class Stage:
     def plan(self, now: datetime = NOW, woken: tuple[str, ...] = ()) -> set[str]:
         return set(self.dispatcher.plan(self.picture(), now, woken).wanted)
 
-    def begin(self, now: datetime = NOW) -> Tour:
-        plan = self.dispatcher.plan(self.picture(), now)
+    def begin(self, now: datetime = NOW, woken: tuple[str, ...] = ()) -> Tour:
+        plan = self.dispatcher.plan(self.picture(), now, woken)
         whole = self.graph()
         part = plan.wanted.union(*(whole.upstream(key) for key in plan.wanted)) & self.tables.keys()
         graph = self.graph(part)
@@ -94,6 +94,11 @@ class Stage:
 
     def start_all(self) -> list[Task]:
         return list(iter(self.dispatcher.next, None))
+
+    def end_blocked(self, key: str, now: datetime = NOW) -> None:
+        (task,) = [each for each in self.dispatcher.running if each.key == key]
+        task.tour.arrived[key] = Arrival(blocked=True)
+        self.dispatcher.ended(task, None, QUICK, now)
 
     def end(
         self, task: Task, now: datetime = NOW, error: CommitConflict | None = None, took: timedelta = QUICK
@@ -476,3 +481,67 @@ def test_a_table_that_a_person_brought_forward_rests_no_longer_nor_do_its_consum
     stage.set("a", data_timestamp=NOW + timedelta(minutes=1))
     assert stage.plan(NOW + timedelta(minutes=1)) == {"b"}
     assert stage.plan(NOW + timedelta(minutes=2)) == {"a", "b"}
+
+
+def test_a_table_in_error_waits_to_be_woken_and_its_consumers_with_it() -> None:
+    stage = Stage({"a": "t", "b": "a"})
+    stage.begin()
+    fail(stage)
+    assert keys(stage.start_all()) == ["b"]
+    stage.end_blocked("b")
+    later = NOW + 5 * SECOND
+    assert stage.dispatcher.asleep(stage.picture(), NOW) == set(), "it rests"
+    assert stage.dispatcher.asleep(stage.picture(), later) == {"a"}
+    assert stage.plan(later) == set()
+    assert stage.plan(later, woken=("a",)) == {"a"}
+
+
+def test_a_table_in_error_that_goes_on_frees_its_consumers_at_once() -> None:
+    stage = Stage({"a": "t", "b": "a"})
+    stage.begin()
+    fail(stage)
+    stage.start_all()
+    stage.end_blocked("b")
+    later = NOW + 5 * SECOND
+    stage.begin(later, woken=("a",))
+    (task,) = stage.start_all()
+    assert task.key == "a"
+    stage.set("a", status=Status.ACTIVE)
+    stage.end(task, later)
+    assert stage.plan(later) == {"b"}
+
+
+def test_a_table_that_fails_on_every_change_rests_longer_each_time() -> None:
+    stage = Stage({"a": "t"})
+    stage.begin()
+    fail(stage)
+    now, waits = NOW, []
+    for _ in range(5):
+        since = now
+        while "a" not in stage.dispatcher.asleep(stage.picture(), now):
+            now += SECOND / 4
+        waits.append(now - since)
+        stage.begin(now, woken=("a",))
+        fail(stage, now)
+    assert waits == sorted(waits)
+    assert waits[-1] > 8 * waits[0]
+
+
+@pytest.mark.parametrize("change", [{"status": Status.ACTIVE}, {"definition_hash": "other"}])
+def test_who_is_resumed_or_given_another_definition_rests_no_longer(change: dict[str, Any]) -> None:
+    stage = Stage({"a": "t"})
+    stage.begin()
+    fail(stage)
+    assert stage.plan(NOW, woken=("a",)) == set()
+    stage.set("a", **change)
+    stage.dag_version += 1
+    assert stage.plan(NOW, woken=("a",)) == {"a"}
+
+
+def fail(stage: Stage, now: datetime = NOW) -> None:
+    """What is to be worked on next ends in an error of the kind that stops it."""
+    task = stage.dispatcher.next()
+    assert task is not None
+    stage.set(task.key, status=Status.ERROR)
+    stage.plan(now)
+    stage.end(task, now, error=ERROR)

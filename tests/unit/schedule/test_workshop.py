@@ -16,13 +16,14 @@ from deltalake import write_deltalake
 
 from penstock.api import look
 from penstock.catalog import Dependency, SourceType, Status, StreamTableMeta
-from penstock.errors import TableBusy
+from penstock.errors import QueryFailed, TableBusy
 from penstock.names import TableName
 from penstock.refresh.together import Outcome
 from penstock.refresh.tour import Arrival, Skip, Tour
 from penstock.refresh.warehouse import Warehouse
 from penstock.schedule import workshop as workshop_module
 from penstock.schedule.workshop import WarehouseWorkshop
+from penstock.testing.published import Published
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -153,3 +154,55 @@ def test_workers_may_note_what_is_quiet_while_the_loop_looks(warehouse: Warehous
         ended.set()
         worker.join()
         sys.setswitchinterval(interval)
+
+
+def test_a_table_in_error_is_woken_by_what_it_failed_on_and_by_nothing_else(
+    warehouse: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failing = Outcome(Arrival(blocked=True), QueryFailed(name="st", why="division by zero"))
+    monkeypatch.setattr(workshop_module, "carry_out", lambda *_, **__: failing)
+    orders = written(tmp_path / "orders")
+    add(warehouse, "st", orders)
+    workshop, catalog = WarehouseWorkshop(warehouse), warehouse.catalog
+    (meta,) = catalog.get_all()
+    catalog.update_status(meta.id, Status.ERROR, now=catalog.now())
+    # Its own storage is read for its definition.
+    with Published.open(tmp_path / "other") as world:
+        storage = world.keyed("st", {"k": "long"}, key=("k",)).storage.path
+        catalog.update_definition(meta.id, now=catalog.now(), path=storage)
+        workshop.picture()
+        assert workshop.woken({"st"}) == {"st"}, "what it failed on at first is not known"
+        try_once(workshop)
+        assert workshop.woken({"st"}) == frozenset()
+        written(orders)
+        assert workshop.woken({"st"}) == {"st"}
+        try_once(workshop)
+        assert workshop.woken({"st"}) == frozenset()
+        catalog.update_status(meta.id, Status.ACTIVE, now=catalog.now())
+        workshop.picture()
+        assert workshop._failed_on == {}
+
+
+def test_a_change_between_the_look_and_the_try_wakes_again(
+    warehouse: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failing = Outcome(Arrival(blocked=True), QueryFailed(name="st", why="division by zero"))
+    monkeypatch.setattr(workshop_module, "carry_out", lambda *_, **__: failing)
+    orders = written(tmp_path / "orders")
+    add(warehouse, "st", orders)
+    workshop, catalog = WarehouseWorkshop(warehouse), warehouse.catalog
+    (meta,) = catalog.get_all()
+    catalog.update_status(meta.id, Status.ERROR, now=catalog.now())
+    workshop.picture()
+    tour = workshop.begin(frozenset({"st"}), NOW, frozenset())
+    written(orders)
+    workshop.carry_out(tour, "st")
+    with Published.open(tmp_path / "other") as world:
+        storage = world.keyed("st", {"k": "long"}, key=("k",)).storage.path
+        catalog.update_definition(meta.id, now=catalog.now(), path=storage)
+        workshop.picture()
+        assert workshop.woken({"st"}) == {"st"}
+
+
+def try_once(workshop: WarehouseWorkshop) -> None:
+    assert workshop.carry_out(workshop.begin(frozenset({"st"}), NOW, frozenset()), "st").error is not None

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from penstock.catalog.model import RefreshRecord, Status
 from penstock.compile.reasons import REASONS
-from penstock.errors import PenstockError, Retry
+from penstock.errors import CycleInGraph, NotIncremental, PenstockError, QueryInvalid, Retry, UnstorableColumn
 from penstock.graph.lag import format_lag
 from penstock.monitor.diagnose.case import Case
 from penstock.monitor.diagnose.durations import rounded
@@ -84,7 +84,13 @@ def in_error(case: Case) -> Finding | None:
     if case.meta.status is not Status.ERROR:
         return None
     error, advice = _told(case.meta.last_error)
-    fix = f"{advice} Trying again by itself would not help; when it is mended: REFRESH STREAM TABLE {case.name}"
+    named = _CONDITION.match(case.meta.last_error or "")
+    reads = ", ".join(dict.fromkeys(each.name for each in case.sources)) or "what it reads"
+    if named and named[1] in _NOT_OF_ROWS:
+        again = f"No new rows mend that: its definition has to change, or the columns of {reads}"
+    else:
+        again = f"It is tried again when {reads}, its definition or the settings change"
+    fix = f"{advice} {again}. To try now: REFRESH STREAM TABLE {case.name}"
     return Finding("ERROR", f"its last refresh failed: {error}", fix.strip(), True)
 
 
@@ -293,6 +299,7 @@ def _all(kind: type[PenstockError]) -> Iterator[type[PenstockError]]:
 
 
 _RETRIES: Final = {each.condition: each.retry for each in _all(PenstockError)}
+_NOT_OF_ROWS: Final = {each.condition for each in (QueryInvalid, NotIncremental, UnstorableColumn, CycleInGraph)}
 _CONDITION: Final = re.compile(r"\[([A-Z_]+)\] ")
 
 

@@ -1,0 +1,64 @@
+"""What a refresh stands on: while all of it is the same, a query that failed on it would fail again.
+
+    the stream table's own log    its definition; that its storage is there
+    the log of each source        rows and columns; that it is there, and which table its name stands for
+    views and functions           what they mean now
+    settings                      of Penstock
+
+Reads logs and metadata only. What cannot be read now is part of the answer: it is another one when it can be.
+"""
+
+from __future__ import annotations
+
+from penstock.catalog.model import Dependency, SourceType, StreamTableMeta
+from penstock.engine.delta_log import DeltaLog
+from penstock.engine.functions import OPAQUE
+from penstock.engine.readable import require_readable
+from penstock.errors import PenstockError
+from penstock.refresh.warehouse import Warehouse
+
+Grounds = tuple[object, ...]
+
+
+def grounds(warehouse: Warehouse, meta: StreamTableMeta) -> Grounds | None:
+    """What the next refresh would stand on; None if not all of it can be seen: a clock, plain files, foreign code."""
+    try:
+        return _seen(warehouse, meta)
+    except Exception:
+        # Whatever it is, a Spark that is gone included: the next refresh says it in full, and nobody else waits for it.
+        return None
+
+
+def _seen(warehouse: Warehouse, meta: StreamTableMeta) -> Grounds | None:
+    own = _log(warehouse, meta.path)
+    try:
+        definition = warehouse.definition(meta)
+    except (PenstockError, KeyError, ValueError):
+        return warehouse.settings, own
+    functions = tuple((name, warehouse.function_hash(name)) for name in definition.functions)
+    if definition.restless or any(code == OPAQUE for _, code in functions):
+        return None
+    sources = tuple(
+        _source(warehouse, each)
+        for each in warehouse.catalog.dependencies_of(meta.id)
+        if each.source_type is not SourceType.VIEW
+    )
+    views = tuple((name, warehouse.view_hash(name)) for name in definition.views)
+    return warehouse.settings, own, sources, views, functions
+
+
+def _source(warehouse: Warehouse, source: Dependency) -> Grounds:
+    path = source.source_path or ""
+    moved = source.source_type is SourceType.TABLE and warehouse.has_moved(source.source_name, path)
+    return source.source_id, moved, _log(warehouse, path)
+
+
+def _log(warehouse: Warehouse, path: str) -> Grounds | None:
+    """The newest version, and the identity of its file: a table that is dropped and made again counts from 0 too."""
+    try:
+        log: DeltaLog = warehouse.logs.at(path)
+        require_readable(log)
+        newest = log.latest_version()
+        return newest, log.stamp(newest)
+    except (PenstockError, OSError):
+        return None
