@@ -16,7 +16,7 @@ from penstock.arguments import checked
 from penstock.catalog.fault import fault, set_aside
 from penstock.catalog.model import UNSET, Alert, RefreshRecord, Status, StreamTableMeta, UnsetType
 from penstock.catalog.open_catalog import catalog_place, open_catalog
-from penstock.catalog.warehouse_folder import holds_stream_tables, require_warehouse, warehouse_folder
+from penstock.catalog.warehouse_folder import holds_stream_tables, made, require_warehouse, warehouse_folder
 from penstock.changes.change_event import ChangeEvent
 from penstock.changes.moments import read_timestamp
 from penstock.engine import registry
@@ -42,7 +42,6 @@ from penstock.errors import (
     StreamTableNotFound,
     TableBusy,
     TableExists,
-    WarehouseUnusable,
 )
 from penstock.graph.lag import format_lag, parse_target_lag
 from penstock.lang import (
@@ -201,26 +200,23 @@ class StreamTables:
         settings: Settings | Mapping[str, Any] | None = None,
     ) -> None:
         root = warehouse_folder(path).resolve()
-        try:
-            root.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise WarehouseUnusable(path=root, why=error.strerror or error, fix="Choose another folder.") from error
+        self._owns_spark = spark is None
+        if spark is not None:
+            check_session(spark)
+            let_calls_end(spark.sparkContext._gateway)
         self._given = _given(settings)
         held = Settings.load(root, **self._given)
         logging.getLogger("penstock").setLevel(held.log_level.upper())
         if held.log_format == "json":
             log_to("json")
         place, logs = catalog or catalog_place(root, held.catalog), Logs(str(root))
-        opened = open_catalog(place, root, must_exist=holds_stream_tables(root))
-        try:
-            settle(Opened(root, opened, place, logs, datetime.now(UTC)))
-        except BaseException:
-            opened.close()
-            raise
-        self._owns_spark = spark is None
-        if spark is not None:
-            check_session(spark)
-            let_calls_end(spark.sparkContext._gateway)
+        with made(root):
+            opened = open_catalog(place, root, must_exist=holds_stream_tables(root))
+            try:
+                settle(Opened(root, opened, place, logs, datetime.now(UTC)))
+            except BaseException:
+                opened.close()
+                raise
         self._warehouse = Warehouse(
             root=root,
             start=lambda: spark or start_session(root, held),

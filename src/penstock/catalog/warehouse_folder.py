@@ -7,6 +7,8 @@ be taken for the name of a folder here; every place that is told of a warehouse 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote
@@ -35,6 +37,23 @@ def warehouse_folder(path: str | Path) -> Path:
         why = f"{code[0]} in its path would be read as another character"
         raise WarehouseUnusable(path=root, why=why, fix="Choose a folder without such a code in its name.")
     return root
+
+
+@contextmanager
+def made(root: Path) -> Iterator[None]:
+    """The folder, made if it is not there; if the block then fails, what was made and is empty goes again."""
+    missing = [each for each in (root, *root.parents) if not each.exists()]
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise WarehouseUnusable(path=root, why=error.strerror or error, fix="Choose another folder.") from error
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):
+            for each in missing:
+                each.rmdir()
+        raise
 
 
 def require_warehouse(path: Path) -> None:

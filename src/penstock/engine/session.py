@@ -77,6 +77,7 @@ def start_session(
     os.environ["PYSPARK_PYTHON"] = sys.executable
     gateway = SparkContext._gateway or _launch(conf, logs / "jvm.log")
     let_calls_end(gateway)
+    _require_delta(gateway, jars)
     with _handler_kept():
         context = SparkContext(conf=conf, gateway=gateway)
     quiet_in(context)
@@ -172,6 +173,15 @@ def is_alive(spark: SparkSession) -> bool:
 def _can_load(spark: SparkSession, name: str) -> bool:
     loaded: bool = java(spark).org.apache.spark.util.Utils.classIsLoadable(name)
     return loaded
+
+
+def _require_delta(gateway: Any, jars: list[Path]) -> None:
+    """A JVM that somebody else began, as spark-submit does, has the class path that they gave it."""
+    if not gateway.jvm.org.apache.spark.util.Utils.classIsLoadable(EXTENSION):
+        raise SessionMisconfigured(
+            what="this process has a JVM already, and it was started without Delta",
+            fix=f"With spark-submit: --jars {','.join(map(str, jars))}",
+        )
 
 
 def _log_level() -> str:
