@@ -87,6 +87,7 @@ from penstock.refresh.drop import drop
 from penstock.refresh.explain import Explanation, explain_query, explain_table
 from penstock.refresh.fresh import fresh_rows
 from penstock.refresh.guard_names import guard_names
+from penstock.refresh.guard_versions import guard_versions
 from penstock.refresh.keep_names import keep_names
 from penstock.refresh.optimize import OptimizeResult, optimize
 from penstock.refresh.outcome import Replacement, StreamTableInfo, changed, column_changes, created, unchanged
@@ -363,6 +364,7 @@ class StreamTables:
 
     def _pass_through(self, statement: PassThrough, yes: bool) -> DataFrame:
         keep_names(self._warehouse)
+        guard_versions(self._warehouse, statement.sql, registry.current_schema(self.spark))
         if statement.kind != "query":
             guard_names(self._warehouse, statement, yes)
         if statement.verb == "VACUUM" and not yes:
@@ -684,8 +686,9 @@ class StreamTables:
         text = name_or_query.strip()
         if not text.upper().startswith(("SELECT", "WITH", "FROM", "VALUES", "TABLE ", "(")):
             return explain_table(self._warehouse, self._find(text))
-        spark = self.spark
-        return explain_query(self._warehouse, text, result_settings(spark), registry.current_schema(spark))
+        settings, database = result_settings(self.spark), registry.current_schema(self.spark)
+        guard_versions(self._warehouse, text, database)
+        return explain_query(self._warehouse, text, settings, database)
 
     def audit(self, name: str) -> AuditReport:
         """Recompute the query at the stored frontier and compare."""

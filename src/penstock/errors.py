@@ -6,7 +6,7 @@
     │   ├── InvalidArgument, InvalidValue, PackageMissing, StreamTableGone, NoKey, NotRetained, NotReached
     │   ├── SubscriptionExists, SubscriptionNotFound, SubscriptionEnded
     │   ├── TableExists, SchemaNotFound, StreamTableNotFound, HasConsumers, CycleInGraph, NoCommonInstant
-    │   ├── IsStreamTable, SchemaHoldsStreamTables, HasReaders, ReadersBreak
+    │   ├── IsStreamTable, SchemaHoldsStreamTables, HasReaders, ReadersBreak, OnlyTables
     │   ├── NotAuthenticated, NotGranted, TooManyClients, TooSlow, RequestTooLarge, RequestRefused, ServerStopping
     │   ├── InvalidTokens, OpenToOthers, PortTaken, NotConfirmed
     │   ├── RetentionCut          clean-up would take what a stream table still needs
@@ -434,6 +434,14 @@ class NoCommonInstant(UsageError):
     condition = "NO_COMMON_INSTANT"
     message = "{names} cannot be shown at one instant: {why}"
     hint = "Refresh {stale} and read again, or read with fresh=True."
+
+
+class OnlyTables(UsageError):
+    """Something that Spark answers of tables alone was asked of a stream table's name, which is a view."""
+
+    condition = "ONLY_TABLES"
+    message = "{asked} is for tables, and to Spark the name of the stream table {name} is a view"
+    hint = "Write instead: {instead}"
 
 
 class RetentionCut(UsageError):

@@ -38,6 +38,7 @@ _THEIRS: Final = {"DYNAMIC", "MATERIALIZED", "STREAMING", "LIVE", "INCREMENTAL"}
 _KINDS: Final = {"TABLE", "TABLES", "VIEW", "VIEWS"}
 _NEVER_A_TABLE: Final = {"CREATE", "ALTER", "DROP", "REFRESH", "SHOW", "AUDIT"}
 """Verbs behind which `stream_table` cannot be a table's name with more to follow."""
+_ENDINGS: Final = {"CASCADE", "RESUME", "SUSPEND"}
 _LONGEST: Final = 160
 
 
@@ -103,7 +104,8 @@ def _rewritten(text: str, tokens: Sequence[Token], found: int, meant: tuple[str,
     kept = rest[: 0 if "REPLACE" in meant else condition]
     head = " ".join([said, *(word(token) for token in kept), name])
     if meant[0] != "CREATE":
-        return head
+        tail = [word(token) for token in rest[at:]]
+        return " ".join([head, *tail]) if len(tail) == 1 and tail[0] in _ENDINGS else head
     begin = next((token for token in rest[at:] if word(token) == "AS"), None)
     query = "query" if begin is None else " ".join(text[begin.end + 1 : tokens[-1].end + 1].split())
     return f"{head} AS {query if len(head) + len(query) <= _LONGEST else 'query'}"

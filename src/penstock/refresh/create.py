@@ -24,6 +24,7 @@ from penstock.lang import check_query
 from penstock.names import TableName
 from penstock.refresh.compute import describe
 from penstock.refresh.define import check_graph, dependencies_of
+from penstock.refresh.guard_versions import guard_versions
 from penstock.refresh.keep_names import keep_names
 from penstock.refresh.warehouse import Warehouse
 
@@ -70,6 +71,7 @@ def propose(
     if held is None and (kind := kind_of(spark, table)) is not None:
         raise TableExists(name=table, kind=kind)
     text = check_query(query)
+    guard_versions(warehouse, text, database)
     settings = result_settings(spark)
     workspace = warehouse.fresh_workspace(settings, database)
     bound = workspace.bind(text)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from penstock.errors import NotAllRefreshed, StreamTableNotFound
+import penstock
+from penstock.errors import CatalogUnusable, NotAllRefreshed, OnlyTables, SessionMisconfigured, StreamTableNotFound
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from penstock.api import StreamTables
 
 
@@ -117,3 +121,37 @@ def test_statements_that_write_say_how_many_rows(
     answer = orders.sql(statement)
     assert [tuple(row) for row in answer.collect()] == ([] if counts is None else [counts])
     assert (list(answer.columns)[:1] == ["num_affected_rows"]) == (counts is not None)
+
+
+def test_older_versions_by_name_are_told_how_to_be_read(ps: StreamTables) -> None:
+    ps.sql("""
+        CREATE TABLE orders (id INT);
+        INSERT INTO orders VALUES (1), (1);
+        CREATE STREAM TABLE sales AS SELECT id FROM orders""")
+    [first] = ps.sql("REFRESH sales").rows
+    ps.sql("INSERT INTO orders VALUES (2); REFRESH sales")
+    query = f"SELECT sales.id FROM sales VERSION AS OF {first[5]}"
+    for ask in (ps.sql, ps.explain, lambda text: ps.create_stream_table("then", text)):
+        with pytest.raises(OnlyTables) as refused:
+            ask(query)
+        instead = refused.value.advice.removeprefix("Write instead: ")
+    told = query.replace(f"sales VERSION AS OF {first[5]}", instead)
+    assert [row[0] for row in ps.sql(told).collect()] == [1, 1]
+    for asked, instead in [("HISTORY", "DESCRIBE HISTORY"), ("DETAIL", "DESCRIBE EXTENDED")]:
+        with pytest.raises(OnlyTables, match=f"{instead} STREAM TABLE shop.sales"):
+            ps.sql(f"DESCRIBE {asked} sales")
+    assert ps.sql("SELECT count(*) FROM orders VERSION AS OF 1").collect()[0][0] == 2
+
+
+def test_a_refused_session_or_catalog_leaves_no_folder(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: SparkSession) -> None:
+        raise SessionMisconfigured(what="it has been stopped", fix="Pass a running session.")
+
+    with pytest.raises(CatalogUnusable):
+        penstock.open(tmp_path / "a" / "b", spark=spark, catalog="s3a://bucket/x")
+    monkeypatch.setattr("penstock.api.check_session", refuse)
+    with pytest.raises(SessionMisconfigured):
+        penstock.open(tmp_path / "a" / "b", spark=spark)
+    assert not list(tmp_path.iterdir())
