@@ -159,6 +159,12 @@ def restore_view(spark: SparkSession, definition: Definition, path: str) -> bool
     return True
 
 
+def forget_cached(spark: SparkSession, name: TableName) -> None:
+    """Have Spark read anew what it was asked to keep in memory of a stream table: most commits are not its own."""
+    if not spark._jsparkSession.sharedState().cacheManager().isEmpty():
+        spark.catalog.refreshTable(name.sql)
+
+
 def drop_view(spark: SparkSession, name: TableName) -> None:
     """Drop the stream table's view, if it is there."""
     spark.sql(f"DROP VIEW IF EXISTS {name.sql}")

@@ -15,6 +15,7 @@ from datetime import datetime, timedelta
 from penstock.catalog.model import Action, Dependency, SourceType, Status, StreamTableMeta
 from penstock.catalog.reader import CatalogReader
 from penstock.engine.calls import cancel_jobs
+from penstock.engine.registry import forget_cached
 from penstock.engine.threads import spark_threads
 from penstock.errors import PenstockError, StreamTableNotFound, TableBusy
 from penstock.graph.dag import StreamGraph
@@ -179,6 +180,8 @@ def carry_out(
         # At once, because its consumers are bound to the view.
         if result.action is Action.REINITIALIZE:
             show_definition(warehouse, meta)
+        if result.rows_inserted or result.rows_deleted:
+            forget_cached(warehouse.spark, meta.name)
     except PenstockError as error:
         return Outcome(Arrival(blocked=True), error)
     frontier = result.frontier or Frontier({})

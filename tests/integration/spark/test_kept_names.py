@@ -119,3 +119,15 @@ def test_what_penstock_does_to_its_views_itself_is_nothing_to_tell(shop: StreamT
     shop.sql("CREATE OR REPLACE STREAM TABLE later AS SELECT last + 1 AS last FROM agg; DROP STREAM TABLE later")
     shop.status()
     assert told(shop) == []
+
+
+def test_rows_that_spark_was_asked_to_keep_in_memory_follow_a_refresh(shop: StreamTables) -> None:
+    shop.spark.catalog.cacheTable("agg")
+    shop.table("agg").groupBy().sum("n").cache().collect()
+    assert rows(shop, "agg") == ROWS
+    shop.sql("INSERT INTO orders VALUES (9, 0)")
+    shop.refresh("agg")
+    assert rows(shop, "agg") == [(0, 4), *ROWS[1:]]
+    assert shop.table("agg").groupBy().sum("n").collect()[0][0] == 10
+    assert shop.spark.catalog.isCached("agg")
+    shop.spark.catalog.uncacheTable("agg")
