@@ -9,12 +9,12 @@ laid out by anybody: that is what stream tables are for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from os.path import commonpath
 from typing import Final
 
-from penstock.catalog.model import Dependency, SourceType, StreamTableMeta
+from penstock.catalog.model import SourceType, StreamTableMeta
 from penstock.engine.deeds import Deed, Target, read_targets
 from penstock.engine.registry import (
     current_catalog,
@@ -24,7 +24,9 @@ from penstock.engine.registry import (
     kind_of,
     table_path,
 )
-from penstock.errors import HasReaders, IsStreamTable, SchemaHoldsStreamTables
+from penstock.errors import HasReaders, IsStreamTable, PenstockError, SchemaHoldsStreamTables
+from penstock.graph.dag import StreamGraph
+from penstock.graph.order import order_refreshes, without_circles
 from penstock.lang.statements import PassThrough
 from penstock.names import TableName
 from penstock.refresh.retention import place
@@ -47,7 +49,7 @@ _FIXES: Final = {
     Deed.WRITE: "Its rows follow from its query: change its sources and write REFRESH STREAM TABLE {name}, or change "
     "the query: ALTER STREAM TABLE {name} AS …",
     Deed.ALTER: "Write: ALTER STREAM TABLE {name} AS …, or ALTER STREAM TABLE {name} SET …",
-    Deed.CACHE: "Cached rows would be shown even after a refresh. Keep a copy under another name: "
+    Deed.CACHE: "Cached rows would be shown even after another process has refreshed. Keep a copy under another name: "
     "CACHE TABLE … AS SELECT * FROM {name}",
     Deed.LAY_OUT: "Write: OPTIMIZE STREAM TABLE {name}. To vacuum it, name its storage: VACUUM delta.`{path}`",
 }
@@ -61,6 +63,15 @@ class _Place:
     folder: str | None = None
     whole_folder: bool = False
     """Whatever lies in the folder is written over, not the one table there."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A table or view that a stream table reads."""
+
+    name: TableName
+    path: str | None
+    reader: str
 
 
 def guard_names(warehouse: Warehouse, statement: PassThrough, yes: bool) -> None:
@@ -98,52 +109,56 @@ def _guard_stream_tables(
 
 
 def _guard_schema(
-    warehouse: Warehouse, target: Target, tables: Iterable[StreamTableMeta], said: str, yes: bool
+    warehouse: Warehouse, target: Target, tables: Sequence[StreamTableMeta], said: str, yes: bool
 ) -> None:
     *catalog, schema = (part.lower() for part in target.parts)
     if catalog not in ([], [_CATALOG]):
         return
-    held = [str(meta.name) for meta in tables if meta.name.schema == schema]
+    held = {meta.table_id: str(meta.name) for meta in tables if meta.name.schema == schema}
     if held:
-        drops = "; ".join(f"DROP STREAM TABLE {name}" for name in held)
-        raise SchemaHoldsStreamTables(schema=schema, names=", ".join(held), statement=said, drops=drops)
-    read = [each for each in _sources(warehouse) if _schema_and_name(each)[0] == schema]
+        graph = without_circles(StreamGraph.build(tables, warehouse.catalog.all_dependencies()))
+        drops = "; ".join(f"DROP STREAM TABLE {node.name}" for node in reversed(order_refreshes(graph, held)))
+        raise SchemaHoldsStreamTables(schema=schema, names=", ".join(held.values()), statement=said, drops=drops)
+    read = [each for each in _reads(warehouse) if each.name.schema == schema]
     if read and not yes:
-        raise _refusal(warehouse, said, read)
+        raise _refusal(said, read)
 
 
 def _guard_sources(warehouse: Warehouse, target: Target, where: _Place, said: str) -> None:
     name = where.name
-    if name is not None and kind_of(warehouse.spark, name) is None:
+    kind = None if name is None else kind_of(warehouse.spark, name)
+    # A view that is redefined is read anew; nothing is lost with it.
+    if name is not None and (kind is None or (kind == "view" and target.deed is Deed.REPLACE)):
         return
     read = [
         each
-        for each in _sources(warehouse)
-        if (name is not None and _schema_and_name(each) == (name.schema, name.table))
-        or (each.source_path is not None and _reaches(where, place(each.source_path)))
+        for each in _reads(warehouse)
+        if each.name == name or (each.path is not None and _reaches(where, place(each.path)))
     ]
-    if target.deed is Deed.REPLACE:
-        # A view that is redefined is read anew; nothing is lost with it.
-        read = [each for each in read if each.source_type is not SourceType.VIEW]
     if read:
-        raise _refusal(warehouse, said, read)
+        raise _refusal(said, read)
 
 
-def _sources(warehouse: Warehouse) -> list[Dependency]:
-    return [each for each in warehouse.catalog.all_dependencies() if each.source_type is not SourceType.STREAM_TABLE]
+def _reads(warehouse: Warehouse) -> Iterator[_Read]:
+    """What the catalog keeps of all queries, and the names that they say: of plain files the catalog keeps nothing."""
+    tables = {meta.id: meta for meta in warehouse.catalog.get_all()}
+    for each in warehouse.catalog.all_dependencies():
+        if each.source_type is not SourceType.STREAM_TABLE and each.stream_table_id in tables:
+            # As Spark's catalog has them, those of views with the catalog in front.
+            *_, schema, table = ("", *each.source_name.lower().split("."))
+            yield _Read(TableName(schema, table), each.source_path, str(tables[each.stream_table_id].name))
+    for meta in tables.values():
+        try:
+            names = [TableName.parse(name, meta.database) for name in warehouse.definition(meta).reads]
+        except (PenstockError, KeyError, ValueError):
+            # Its storage is away, or one of its names is in another catalog.
+            continue
+        yield from (_Read(name, None, str(meta.name)) for name in names)
 
 
-def _schema_and_name(source: Dependency) -> tuple[str, str]:
-    """Names of sources are as Spark's catalog has them, those of views with the catalog in front."""
-    *_, schema, name = ("", *source.source_name.lower().split("."))
-    return schema, name
-
-
-def _refusal(warehouse: Warehouse, said: str, read: Iterable[Dependency]) -> HasReaders:
-    ids = {each.stream_table_id for each in read}
-    readers = [str(meta.name) for meta in warehouse.catalog.get_all() if meta.id in ids]
-    sources = sorted({".".join(_schema_and_name(each)) for each in read})
-    return HasReaders(statement=said, sources=", ".join(sources), readers=", ".join(readers))
+def _refusal(said: str, read: Iterable[_Read]) -> HasReaders:
+    sources, readers = {str(each.name) for each in read}, {each.reader for each in read}
+    return HasReaders(statement=said, sources=", ".join(sorted(sources)), readers=", ".join(sorted(readers)))
 
 
 def _where(warehouse: Warehouse, target: Target) -> _Place | None:

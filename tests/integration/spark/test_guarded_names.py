@@ -108,10 +108,15 @@ def test_a_statement_on_a_stream_tables_storage_is_refused(shop: StreamTables) -
 
 
 def test_a_schema_with_stream_tables_is_not_dropped(shop: StreamTables) -> None:
+    shop.sql("CREATE STREAM TABLE least AS SELECT min(id) AS id FROM later")
     for statement in ("DROP SCHEMA shop CASCADE", "DROP DATABASE IF EXISTS spark_catalog.shop CASCADE"):
-        with pytest.raises(SchemaHoldsStreamTables, match=r"names of shop\.agg, shop\.later away") as refused:
+        with pytest.raises(
+            SchemaHoldsStreamTables, match=r"names of shop\.agg, shop\.later, shop\.least away"
+        ) as refused:
             shop.sql(statement, yes=True)
-        assert "DROP STREAM TABLE shop.agg; DROP STREAM TABLE shop.later" in refused.value.advice
+        assert "DROP STREAM TABLE shop.least; DROP STREAM TABLE shop.later; DROP STREAM TABLE shop.agg" in (
+            refused.value.advice
+        )
     with pytest.raises(Exception, match="SCHEMA_NOT_EMPTY"):
         shop.sql("DROP SCHEMA shop")
     assert_exact(shop, "agg")
@@ -162,6 +167,14 @@ def test_what_stream_tables_read_is_taken_away_only_if_that_is_said(shop: Stream
     for name in ("agg", "later"):
         shop.refresh(name)
         assert_exact(shop, name)
+
+
+def test_a_source_of_plain_files_is_taken_away_only_if_that_is_said(shop: StreamTables) -> None:
+    shop.sql("CREATE TABLE files USING parquet AS SELECT 1 AS id; CREATE STREAM TABLE st AS SELECT id FROM files")
+    for statement in ("DROP TABLE shop.FILES", "ALTER TABLE files RENAME TO others"):
+        with pytest.raises(HasReaders, match=r"would take shop\.files from shop\.st"):
+            shop.sql(statement)
+    shop.sql("DROP STREAM TABLE st; DROP TABLE files")
 
 
 def test_a_schema_with_sources_of_others_is_dropped_only_if_that_is_said(shop: StreamTables) -> None:
