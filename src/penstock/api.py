@@ -96,7 +96,7 @@ from penstock.refresh.repair import RepairReport, rebuild
 from penstock.refresh.restore_names import restore_names
 from penstock.refresh.result import RefreshResult, Report
 from penstock.refresh.retention import guard_vacuum
-from penstock.refresh.settle import Opened, settle
+from penstock.refresh.settle import Opened, refuse_broken_foreign, settle
 from penstock.refresh.show_create import create_text
 from penstock.refresh.shown import ShownVersion, shown_versions
 from penstock.refresh.together import refresh_together
@@ -176,6 +176,8 @@ def repair(
     require_warehouse(root)
     place = catalog or catalog_place(root, Settings.load(root, **_given(settings)).catalog)
     broken = fault(place)
+    if broken:
+        refuse_broken_foreign(root.resolve(), place)
     kept = set_aside(place) if broken else None
     # From here on there is one, if only an empty one.
     with open_catalog(place) as held:

@@ -60,7 +60,7 @@ def settle(opened: Opened) -> None:
     # Without an id, somebody has written it by hand: that word is final.
     said = noted is not None and not noted.id and noted.place == here
     copied = not said and not _is_here(was.place, here) and _holds(was)
-    if _lies_elsewhere(opened):
+    if _is_outside(opened.root, opened.catalog_place):
         _refuse_foreign(opened, held, noted, was, copied=copied, said=said)
     if catalog.read_only or not _is_writable(opened.root):
         # Looking is harmless, and nothing else can be done here.
@@ -103,10 +103,9 @@ def _holds(was: WarehouseIdentity) -> bool:
     return is_warehouse(there)
 
 
-def _lies_elsewhere(opened: Opened) -> bool:
+def _is_outside(root: Path, place: str | Path) -> bool:
     """True if the catalog lies outside the warehouse."""
-    place = opened.catalog_place
-    return is_address(place) or not Path(place).resolve().is_relative_to(opened.root)
+    return is_address(place) or not Path(place).resolve().is_relative_to(root)
 
 
 def _refuse_foreign(
@@ -119,11 +118,7 @@ def _refuse_foreign(
     said: bool,
 ) -> None:
     here, place = str(opened.root), without_password(str(opened.catalog_place))
-    own = (
-        f'Give {here} a catalog of its own: set `catalog` in {here}/penstock.toml to another place (or to "", a file '
-        "in the warehouse), then run `penstock repair`."
-    )
-    word = f'write {{"place": "{here}"}} into {here}/{IDENTITY_FILE}'
+    own, word = _own_catalog(here), _word(here)
     if held is None and not opened.catalog.get_all():
         # It is nobody's yet.
         return
@@ -142,6 +137,31 @@ def _refuse_foreign(
             fix=f"If these are two paths of one folder, mount it under the same path here. If the warehouse was moved, "
             f"say so: {word}. If this is a copy: {own}",
         )
+
+
+def refuse_broken_foreign(root: Path, place: str | Path) -> None:
+    """CatalogUnusable if a catalog that nobody can read may be that of the warehouse of which this is a copy."""
+    here, noted = str(root), read_identity(root)
+    if noted is None or _is_here(noted.place or here, here) or not _is_outside(root, place):
+        return
+    if _holds(noted) or noted.host != socket.gethostname():
+        raise CatalogUnusable(
+            place=place,
+            why=f"it is broken, and may be the one of {noted.place}, from where {here} comes",
+            fix=f"{_own_catalog(here)} If the warehouse was moved here, say so: {_word(here)}.",
+        )
+
+
+def _own_catalog(here: str) -> str:
+    return (
+        f'Give {here} a catalog of its own: set `catalog` in {here}/penstock.toml to another place (or to "", a file '
+        "in the warehouse), then run `penstock repair`."
+    )
+
+
+def _word(here: str) -> str:
+    """How somebody says that a warehouse lies here, and nowhere else."""
+    return f'write {{"place": "{here}"}} into {here}/{IDENTITY_FILE}'
 
 
 def _is_writable(root: Path) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from penstock.catalog import SqliteCatalog, StreamTableMeta
-from penstock.errors import CatalogError
+from penstock.errors import CatalogError, CatalogUnusable
 from penstock.names import TableName
 
 META = StreamTableMeta(name=TableName.parse("a"), table_id="id", path="/a", query="SELECT 1", definition_hash="h")
@@ -33,8 +33,16 @@ def test_a_lost_table_inside_the_file_is_a_catalog_error(path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_opened_is_a_catalog_error(tmp_path: Path) -> None:
+    (tmp_path / "catalog.db").mkdir()
     with pytest.raises(CatalogError, match="folder exists"):
-        SqliteCatalog(tmp_path / "missing" / "catalog.db")
+        SqliteCatalog(tmp_path / "catalog.db")
+
+
+def test_a_folder_that_is_missing_is_told_and_not_made(tmp_path: Path) -> None:
+    for must_exist in (False, True):
+        with pytest.raises(CatalogUnusable, match="there is no folder"):
+            SqliteCatalog(tmp_path / "missing" / "catalog.db", must_exist=must_exist)
+    assert not (tmp_path / "missing").exists()
 
 
 def test_a_long_writer_in_another_connection_is_waited_for_and_then_reported(path: Path, now: datetime) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from penstock.api import look
+from penstock.api import look, repair
 from penstock.catalog import (
     Action,
     Dependency,
@@ -451,3 +451,46 @@ class TestACatalogElsewhere:
         with opened(tmp_path / "M", shared) as catalog:
             assert catalog.identity() == identity(tmp_path / "M")
             assert identity(tmp_path / "M").host == "another"
+
+
+class TestARepairOfABrokenCatalogElsewhere:
+    @pytest.fixture
+    def far(self, a: Path, tmp_path: Path) -> Path:
+        """The catalog of the warehouse A, broken and at its whole path in the settings."""
+        place = tmp_path / "A" / "catalog.sqlite"
+        place.write_bytes(b"no database" * 1000)
+        (a / "penstock.toml").write_text(f'catalog = "{place}"\n')
+        return place
+
+    def test_a_copy_leaves_the_file_where_it_is_and_says_what_to_do(self, a: Path, far: Path, tmp_path: Path) -> None:
+        shutil.copytree(a, tmp_path / "B")
+        before = sorted(each.name for each in a.iterdir()), far.read_bytes()
+        with pytest.raises(CatalogUnusable, match=f"may be the one of {a}") as refused:
+            repair(tmp_path / "B")
+        assert f"a catalog of its own: set `catalog` in {tmp_path}/B/penstock.toml" in refused.value.advice
+        assert (sorted(each.name for each in a.iterdir()), far.read_bytes()) == before
+
+    def test_a_file_that_somebody_else_may_use_stays_until_a_move_is_certain(
+        self, a: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        outside = tmp_path / "shared.sqlite"
+        a.rename(tmp_path / "M")
+        settling.refuse_broken_foreign(tmp_path / "M", outside)
+        monkeypatch.setattr(settling.socket, "gethostname", lambda: "another")
+        with pytest.raises(CatalogUnusable, match="from where") as refused:
+            settling.refuse_broken_foreign(tmp_path / "M", outside)
+        settling.refuse_broken_foreign(tmp_path / "M", tmp_path / "M" / "catalog.sqlite")
+        said = f'{{"place": "{tmp_path}/M"}}'
+        assert said in refused.value.advice
+        (tmp_path / "M" / IDENTITY_FILE).write_text(said)
+        settling.refuse_broken_foreign(tmp_path / "M", outside)
+
+    def test_the_whole_path_of_a_folder_that_was_moved_is_told_with_what_to_write(
+        self, a: Path, far: Path, tmp_path: Path
+    ) -> None:
+        a.rename(tmp_path / "M")
+        for call in (look, repair):
+            with pytest.raises(CatalogUnusable, match=f"there is no folder {a}\n") as refused:
+                call(tmp_path / "M")
+            assert "as a relative path" in refused.value.advice
+        assert not a.exists()
