@@ -176,6 +176,8 @@ class _Binding:
         self._catalyst = catalyst
         self._source_at = source_at
         self._stream_table = stream_table
+        self._of_files: list[str] = []
+        """Columns that tell of a table's files, which Spark adds to those of the table."""
         self._numbers: dict[int, int] = {}
         self._attributes: dict[int, Attribute] = {}
         self._printer = ExpressionPrinter(catalyst, self._number)
@@ -185,6 +187,11 @@ class _Binding:
 
     def query(self, plan: Any) -> BoundQuery:
         sources, views, others = self._sources(plan)
+        if self._of_files:
+            raise QueryInvalid(
+                why=f"it reads {self._of_files[0]}, which tells in which file a row lies; that may change at will",
+                fix=f"Leave {self._of_files[0]} out.",
+            )
         output = self._catalyst.items(plan.output())
         tree: Bound | Refused
         try:
@@ -258,6 +265,9 @@ class _Binding:
                 source = self._source_at(path, _relation_name(node, path)) if path else None
                 if source is not None:
                     found.setdefault(source.id, source)
+                    stored = set(node.relation().schema().fieldNames())
+                    shown = (str(each.name()) for each in self._catalyst.items(node.output()))
+                    self._of_files += [name for name in shown if name not in stored]
                 else:
                     others.append(kind)
             elif kind in _OTHER_SOURCES:

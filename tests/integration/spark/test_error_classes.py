@@ -21,6 +21,7 @@ from penstock.errors import (
     OutOfMemory,
     PenstockError,
     QueryFailed,
+    QueryInvalid,
     SourceMissing,
 )
 from penstock.testing.oracle import assert_exact
@@ -90,6 +91,18 @@ def test_a_user_function_that_raises_is_an_error_of_the_query(ps: StreamTables) 
     assert "\n" not in told.value.text
     assert "Traceback" not in told.value.text
     assert (state(ps)[0], rows(ps)) == ("ERROR", held)
+
+
+def test_a_query_of_the_files_that_rows_lie_in_is_refused(ps: StreamTables) -> None:
+    ps.sql("CREATE TABLE src (id INT); CREATE TABLE odd (id INT, _metadata INT)")
+    for query in (
+        "SELECT id, _metadata.file_name FROM src",
+        "SELECT id FROM odd WHERE id IN (SELECT id FROM src WHERE src._metadata.file_size > 0)",
+    ):
+        with pytest.raises(QueryInvalid, match="it reads _metadata,"):
+            ps.create_stream_table("st", query)
+    ps.create_stream_table("st", "SELECT * FROM odd")
+    assert ps.table("st").columns == ["id", "_metadata"]
 
 
 def test_a_dropped_source_is_missing(ps: StreamTables) -> None:
