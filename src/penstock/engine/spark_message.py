@@ -9,7 +9,7 @@ from typing import Final
 _COLUMN: Final = re.compile(r"(?<!\.)`([^`]+?)(?:_\d+)?`")
 """A column as our queries name it: numbered, so that no two are alike."""
 _NAME: Final = re.compile(r"^\s*\[[\w.]+\]\s*")
-_FOR_MACHINES: Final = re.compile(r"\s*(?:\bSQLSTATE: \w{5}|[;,]? \(?line \d+,? pos \d+|\n== SQL)")
+_FOR_MACHINES: Final = re.compile(r"\s*(?:;\n|\bSQLSTATE: \w{5}|[;,]? \(?line \d+,? pos \d+|\n== SQL)")
 _SENTENCE: Final = re.compile(r"""((?>'[^']*'|"[^"]*"|`[^`]*`|.)*?)\. (?=\S)""")
 """Up to the first full stop that is not in quotes."""
 
@@ -30,6 +30,8 @@ def parted(message: str) -> tuple[str, str]:
 
     >>> parted("[DIVIDE_BY_ZERO] Division by zero. Use `try_divide`. SQLSTATE: 22012\\n== SQL (line 1, position 8) ==")
     ('Division by zero', 'Use `try_divide`.')
+    >>> parted("Delta table `a` doesn't exist.;\\nAppendData RelationV2[] a, false")
+    ("Delta table `a` doesn't exist", '')
     """
     said = _joined(_NAME.sub("", _FOR_MACHINES.split(first_lines(message), maxsplit=1)[0]))
     first = _SENTENCE.match(said)
