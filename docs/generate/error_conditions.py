@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import penstock.errors
 from generate.table import code, table
-from penstock.compile.reasons import REASONS
+from penstock.compile.reasons import ADVICE, REASONS
 from penstock.engine.spark_errors import CONDITIONS, SQL_STATES, Meaning
 from penstock.errors import PenstockError, Retry
 
@@ -51,14 +51,23 @@ def text() -> str:
         "Not errors: they say why a refresh, or all refreshes of a query, are not incremental. They appear in "
         "`status`, "
         "`history`, `explain` and in `RefreshResult.reason_code`; NOT_INCREMENTAL names one when mode INCREMENTAL was "
-        "asked for."
+        "asked for.\n\n"
+        "Beside a code that refuses a query stands what was written, with its place: "
+        "`rand() at line 2, column 3 of the query`. Lines and columns count from 1 and begin with the query, after "
+        "`AS`; of a view they are those of its own text, and of a DataFrame it is the line of the Python file, if "
+        "the session keeps it."
     )
-    parts.append(table(["Code", "Meaning"], [[code(name), meaning] for name, meaning in REASONS.items()]))
+    parts += [_reason(name, meaning) for name, meaning in REASONS.items()]
     return "\n\n".join(parts) + "\n"
 
 
 def _meant(name: str, meaning: Meaning) -> list[str]:
     return [code(name), code(meaning.value.condition)]
+
+
+def _reason(name: str, meaning: str) -> str:
+    advice = f" {ADVICE[name]}" if name in ADVICE else ""
+    return f"### Reason `{name}`\n\n{meaning[0].upper()}{meaning[1:]}.{advice}"
 
 
 def _condition(error: type[PenstockError], heading: bool) -> str:

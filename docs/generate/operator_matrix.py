@@ -75,6 +75,8 @@ def _row(tables: api.StreamTables, construct: str, query: str) -> list[str]:
 
 def _reads(plan: Plan) -> str:
     query = DeltaQuery(moved=frozenset(source.id for source in plan.bound.sources))
+    if not query.moved:
+        return ""
     last = plan.store.change(query)
     found: dict[str, None] = {}
     for step in (*query.steps, last):

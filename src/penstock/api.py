@@ -686,7 +686,7 @@ class StreamTables:
         """How a stream table is maintained, or how a query would be."""
         keep_names(self._warehouse)
         text = name_or_query.strip()
-        if not text.upper().startswith(("SELECT", "WITH", "FROM", "VALUES", "TABLE ", "(")):
+        if not text.upper().startswith(("SELECT", "WITH", "FROM", "VALUES", "TABLE ", "(", "--", "/*")):
             return explain_table(self._warehouse, self._find(text))
         settings, database = result_settings(self.spark), registry.current_schema(self.spark)
         guard_versions(self._warehouse, text, database)

@@ -31,6 +31,12 @@ def _lag(title: str, name: str) -> Column:
     return title, "right", pick
 
 
+def _why(row: Row) -> str:
+    from penstock.compile.reasons import without_link
+
+    return without_link(row["reason"] or "")
+
+
 def _took(row: Row) -> str:
     return spoken(row["seconds"], missing="…")
 
@@ -63,7 +69,7 @@ _COLUMNS: Final[Mapping[str, Sequence[Column]]] = {
         _column("−", "rows_deleted", "right"),
         _column("read", "rows_read", "right"),
         ("took", "right", _took),
-        _column("reason", "reason"),
+        ("reason", "", _why),
     ),
     "refresh": (
         _column("name", "name"),
@@ -72,7 +78,7 @@ _COLUMNS: Final[Mapping[str, Sequence[Column]]] = {
         _column("−rows", "rows_deleted", "right"),
         _column("version", "version", "right"),
         ("took", "right", _took),
-        _column("reason", "reason"),
+        ("reason", "", _why),
     ),
     "optimize": (
         _column("name", "name"),
@@ -80,7 +86,7 @@ _COLUMNS: Final[Mapping[str, Sequence[Column]]] = {
         ("files", "", lambda row: f"{row['files_before']} → {row['files_after']}"),
         ("touched", "", _share),
         ("took", "right", _took),
-        _column("reason", "reason"),
+        ("reason", "", _why),
     ),
 }
 

@@ -37,6 +37,7 @@ def history(
             desk.print("nothing has been refreshed yet")
             return
         from penstock.cli.tables import one_line, table
+        from penstock.compile.reasons import without_link
 
         if timings:
             desk.print(table(*_timings(records)))
@@ -53,7 +54,7 @@ def history(
                 it.rows_deleted,
                 "" if it.rows_read is None else it.rows_read,
                 _took(it),
-                one_line(it.error_message or it.reason or ""),
+                one_line(it.error_message or without_link(it.reason or "")),
             )
             for it in records
         ]

@@ -73,12 +73,18 @@ def results_table(results: Sequence[Any]) -> Table:
     return table(
         list(zip(titles, ("", "keep", "right", "right", "right", ""), strict=True)),
         (
-            (it.name, it.action, it.rows_inserted, it.rows_deleted, spoken(it.seconds), it.reason or "")
+            (it.name, it.action, it.rows_inserted, it.rows_deleted, spoken(it.seconds), _why(it))
             if it.error is None
             else (it.name, "FAILED", "", "", "", f"{it.error.condition}: {it.error.text}")
             for it in results
         ),
     )
+
+
+def _why(result: Any) -> str:
+    from penstock.compile.reasons import without_link
+
+    return f"{result.reason_code}: {without_link(result.reason)}" if result.reason else ""
 
 
 def print_result(desk: Desk, result: Any, indent: str = "") -> None:

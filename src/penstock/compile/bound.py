@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Protocol
 
+from penstock.compile.reasons import link, with_link
 from penstock.operators.expression import AggregateCall, Attribute, Expression
 from penstock.operators.source import Source
 from penstock.operators.window import WindowCall
@@ -138,7 +139,18 @@ class Refused:
 
     reason: str
     construct: str
+    """What the user wrote, with its place."""
     fix: str
+
+    @property
+    def told(self) -> str:
+        """What was written, and where the reason is explained."""
+        return with_link(self.reason, self.construct)
+
+    @property
+    def advice(self) -> str:
+        """What to do, and where more is said."""
+        return f"{self.fix} See {link(self.reason)}."
 
 
 Bound = (

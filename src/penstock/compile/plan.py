@@ -99,6 +99,9 @@ def _pruned(root: Operator, bound: BoundQuery) -> Operator:
 def _check_every_source(store: Store, root: Operator) -> None:
     """A delta that forgets a source would be silently wrong, so each must occur before any is left out."""
     query = DeltaQuery(moved=frozenset(source.id for source in root.sources))
+    if not root.moved(query):
+        # Constants alone: there is no delta.
+        return
     last = store.change(query)
     seen = {
         leaf.source.id

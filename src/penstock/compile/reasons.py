@@ -1,4 +1,7 @@
-"""Reason codes: why a query, or one refresh of it, was not incremental. Stable, public, documented from here."""
+"""Reason codes: why a query, or one refresh of it, was not incremental. Stable, public, documented from here.
+
+A code that refuses a query has advice. Beside it stands the user's own expression with its place in the text.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,6 @@ REASONS: dict[str, str] = {
     "NON_DETERMINISTIC": "a function gives another answer at every run (rand, uuid, …)",
     "CLOCK": "the query reads the session (current_user, current_timezone, …)",
     "UDF": "a user-defined aggregate or SQL function has no delta rule",
-    "CONSTANT": "the query reads no table, so nothing can change",
     "SOURCE_NOT_DELTA": "a source is not a Delta table, so its changes cannot be read",
     "METADATA_COLUMN": "the query reads a file metadata column, which changes when files are rewritten",
     "COLLATION": "a key or result column has a collation other than UTF8_BINARY",
@@ -40,3 +42,48 @@ REASONS: dict[str, str] = {
     "STILL_RUNNING": "the scheduler wanted it again before its last refresh had ended",
     "TABLE_BUSY": "another process was refreshing it",
 }
+
+ADVICE: dict[str, str] = {
+    "SUBQUERY": "Write the subquery as a join.",
+    "LIMIT": "Order by columns that can be sorted.",
+    "ORDER_BY": "Drop the ORDER BY; order when reading.",
+    "SET_OPERATION": "Write it as a join, or with UNION ALL and DISTINCT.",
+    "LATERAL": "Use explode, posexplode, inline, stack or json_tuple.",
+    "RECURSION": "Keep the levels in tables of their own, or leave it FULL.",
+    "SAMPLE": "Choose rows by a condition on their columns, such as pmod(hash(id), 10) = 0.",
+    "NON_DETERMINISTIC": "Compute the value when the row is written.",
+    "CLOCK": "Write the value as a literal, or keep it in a small table.",
+    "UDF": "Use built-in functions, or a Python function of single values.",
+    "SOURCE_NOT_DELTA": "Write the source as a Delta table.",
+    "METADATA_COLUMN": "Keep the value in a column of its own when the row is written.",
+    "COLLATION": "Use COLLATE UTF8_BINARY.",
+    "NOT_COMPARABLE": "Cast it to STRING.",
+    "ORDER_DEPENDENT": "Settle the order, or keep this part in a stream table of its own and read that one.",
+    "ROUND_TRIP": "Compute the expression when the row is written, or another way.",
+    "NORMAL_FORM": "Write the subquery or condition as a join of its own.",
+    "UNKNOWN_OPERATOR": "Leave it FULL, or keep this part in a stream table of its own and read that one.",
+}
+"""What to do about a query that is refused for a reason."""
+
+PAGE = "docs/reference/errors.md"
+_SEE = ", see "
+
+
+def anchor(code: str) -> str:
+    """The heading of a reason on its page, as a link names it."""
+    return f"reason-{code.lower()}"
+
+
+def link(code: str) -> str:
+    """Where a reason is explained."""
+    return f"{PAGE}#{anchor(code)}"
+
+
+def with_link(code: str, text: str) -> str:
+    """A reason's text with the place where it is explained; as it is, if the code is another's."""
+    return f"{text}{_SEE}{link(code)}" if code in REASONS else text
+
+
+def without_link(text: str) -> str:
+    """A reason's text as a table shows it, where the code stands beside it."""
+    return text.partition(f"{_SEE}{PAGE}")[0]

@@ -7,9 +7,10 @@ the reading with a reason code, and the query can still be run in full.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from py4j.protocol import Py4JError
 from pyspark.errors import AnalysisException, ParseException, PySparkException
@@ -37,7 +38,7 @@ from penstock.compile.bound_reads import output_of, sources_of
 from penstock.compile.lower import lower
 from penstock.compile.passes.admit import reproducible
 from penstock.compile.passes.prune_columns import prune_columns
-from penstock.compile.reasons import REASONS
+from penstock.compile.reasons import ADVICE
 from penstock.engine.bind_comparison import comparison
 from penstock.engine.bind_expression import ExpressionPrinter, RefusedExpression
 from penstock.engine.catalyst import Catalyst, node_kind
@@ -45,6 +46,7 @@ from penstock.engine.columns_as_defined import Reads, frame_as_defined
 from penstock.engine.columns_referred_to import columns_referred_to
 from penstock.engine.functions import OPAQUE, function_code, functions_called
 from penstock.engine.normalise import normalise
+from penstock.engine.python_query import is_python
 from penstock.engine.registry import view_statements
 from penstock.engine.settled_order import BY_PEERS, orderable, settle_order, takes_rows_in_order
 from penstock.engine.settled_sums import settle_sums
@@ -52,15 +54,19 @@ from penstock.engine.silence import unlogged
 from penstock.engine.spark_errors import system_error
 from penstock.engine.spark_message import first_lines
 from penstock.engine.temporary_views import is_shared, missing_temporary_view, of_this_session
+from penstock.engine.written import Written
 from penstock.errors import QueryInvalid
 from penstock.names import TableName, quote
 from penstock.operators.clock import NOW
 from penstock.operators.expression import AggregateCall, Attribute, Expression
 from penstock.operators.scan import Scan
 from penstock.operators.source import Source
+from penstock.operators.types import binary_collation, groupable
 from penstock.operators.window import WindowCall
 
 _log = logging.getLogger("penstock.engine")
+
+_Typed = TypeVar("_Typed", Attribute, Expression)
 
 _REFUSED_NODES = {
     "Tail": "LIMIT",
@@ -69,7 +75,6 @@ _REFUSED_NODES = {
     "Except": "SET_OPERATION",
     "LateralJoin": "LATERAL",
     "DomainJoin": "SUBQUERY",
-    "UnionLoop": "RECURSION",
     "UnionLoopRef": "RECURSION",
     "Sample": "SAMPLE",
 }
@@ -96,13 +101,16 @@ _OTHER_SOURCES = {
     "LogicalRDD",
     "InMemoryRelation",
 }
+_CONDITION = re.compile(r"\[[A-Z][A-Z_.]+\]")
 _TRANSPARENT = {"SubqueryAlias", "ResolvedHint", "UnresolvedHint"}
 
 
 class _Refusal(Exception):
+    """A construct without a delta rule, in the user's words."""
+
     def __init__(self, reason: str, construct: str) -> None:
         super().__init__(reason, construct)
-        self.refused = Refused(reason, construct, _fix(reason))
+        self.refused = Refused(reason, construct, ADVICE[reason])
 
 
 class SparkAnalyzer:
@@ -141,7 +149,7 @@ class SparkAnalyzer:
         """The bound query of a DataFrame."""
         plan = self._catalyst.analyzed(frame)
         with unlogged():
-            return _Binding(self._catalyst, self._source_at, self._stream_table).query(plan)
+            return _Binding(self._catalyst, self._source_at, self._stream_table, None).query(plan)
 
     def check(self, query: str, instead: Mapping[TableName, DataFrame]) -> None:
         """QueryInvalid if Spark would refuse the query over other columns of these views."""
@@ -149,7 +157,8 @@ class SparkAnalyzer:
             self._analyzed(query, instead)
 
     def _bound(self, query: str) -> BoundQuery:
-        binding = _Binding(self._catalyst, self._source_at, self._stream_table)
+        text = None if is_python(query) else query
+        binding = _Binding(self._catalyst, self._source_at, self._stream_table, text)
         bound = binding.query(self._analyzed(query, {}))
         if binding.passing:
             raise of_this_session(binding.passing[0])
@@ -172,8 +181,10 @@ class _Binding:
         catalyst: Catalyst,
         source_at: Callable[[str, str], Source | None],
         stream_table: Callable[[str], Source | None],
+        text: str | None,
     ) -> None:
         self._catalyst = catalyst
+        self._written = Written(catalyst, text)
         self._source_at = source_at
         self._stream_table = stream_table
         self._of_files: list[str] = []
@@ -198,23 +209,23 @@ class _Binding:
             self._admit(plan)
             settled = settle_sums(self._catalyst, settle_order(self._catalyst, self._unsorted(plan)))
             normal = normalise(self._catalyst, settled)
-            if self._catalyst.contains(normal, "CURRENT_LIKE"):
-                raise _Refusal("CLOCK", "current_user, current_timezone or the like")
+            reading = self._written.first(normal, lambda node: self._catalyst.contains(node, "CURRENT_LIKE"))
+            if reading is not None:
+                raise _Refusal("CLOCK", reading)
             tree = self._read(normal)
-            if not sources_of(tree):
-                raise _Refusal("CONSTANT", _headline(plan))
         except _Refusal as refusal:
             tree = refusal.refused
         except RefusedExpression as refused:
-            tree = Refused(refused.reason, refused.construct, _fix(refused.reason))
+            written = self._written.of(refused.expression) + refused.note
+            tree = Refused(refused.reason, written, ADVICE[refused.reason])
         except (PySparkException, Py4JError) as error:
             trouble = system_error(error, "a query")
             if trouble is not None:
                 raise trouble from error
             # One of Spark's own rules gave up on the plan, which a rule of ours cannot mend.
-            tree = Refused("NORMAL_FORM", first_lines(error).splitlines()[0][:200], _fix("NORMAL_FORM"))
+            tree = Refused("NORMAL_FORM", self._unsettled(plan, error), ADVICE["NORMAL_FORM"])
         return BoundQuery(
-            columns=tuple(self._attribute(each) for each in output),
+            columns=tuple(self._result(plan, place, each) for place, each in enumerate(output)),
             sources=tuple(each for each in sources if isinstance(tree, Refused) or each.id in sources_of(tree)),
             columns_used=self._columns_used(tree) if not isinstance(tree, Refused) else self._referred_to(plan),
             views=tuple(sorted(views.items())),
@@ -244,7 +255,24 @@ class _Binding:
 
     def _admit(self, plan: Any) -> None:
         if not plan.deterministic():
-            raise _Refusal("NON_DETERMINISTIC", "rand, uuid, input_file_name or the like")
+            chance = self._written.first(plan, lambda node: not node.deterministic())
+            raise _Refusal("NON_DETERMINISTIC", chance or "")
+
+    def _unsettled(self, plan: Any, error: Exception) -> str:
+        """Spark's rules for subqueries are those that fail: the first subquery, and what Spark calls it."""
+        condition = _CONDITION.match(str(error))
+        subquery = self._written.first(plan, lambda node: self._catalyst.contains(node, "PLAN_EXPRESSION"))
+        return " ".join(each for each in (subquery or self._written.of(plan), condition and condition[0]) if each)
+
+    def _result(self, plan: Any, place: int, named: Any) -> Attribute:
+        attribute = self._attribute(named)
+        if _told_apart(attribute.type):
+            return attribute
+        return replace(attribute, written=self._written.column(plan, place))
+
+    def _worded(self, value: _Typed, node: Any) -> _Typed:
+        """The value with its words, which are looked for only where a refusal will need them."""
+        return value if _told_apart(value.type) else replace(value, written=self._written.of(node))
 
     def _sources(self, plan: Any) -> tuple[list[Source], dict[str, str], bool]:
         """Delta tables and views anywhere in the plan, and whether it reads anything else."""
@@ -343,29 +371,31 @@ class _Binding:
             return BoundClock(self._attribute(node.output().head()))
         if kind in {"LocalRelation", "OneRowRelation", "Range"}:
             return self._constant(node, kind)
+        if kind == "UnionLoop":
+            raise _Refusal("RECURSION", self._written.of(node.recursion()))
         if kind in _REFUSED_NODES:
-            raise _Refusal(_REFUSED_NODES[kind], _headline(node))
+            raise _Refusal(_REFUSED_NODES[kind], self._written.of(node))
         if kind in _OTHER_SOURCES:
-            raise _Refusal("SOURCE_NOT_DELTA", _headline(node))
-        raise _Refusal("UNKNOWN_OPERATOR", _headline(node))
+            raise _Refusal("SOURCE_NOT_DELTA", self._written.of(node))
+        raise _Refusal("UNKNOWN_OPERATOR", self._written.of(node))
 
     def _relation(self, node: Any) -> Bound:
         path = self._catalyst.delta_path(node)
         if not path:
-            raise _Refusal("SOURCE_NOT_DELTA", _headline(node))
+            raise _Refusal("SOURCE_NOT_DELTA", self._written.of(node))
         if node.relation().location().isTimeTravelQuery():
             version = node.relation().location().getSnapshot().version()
             return self._named_constant(node, f"delta.{quote(path)} VERSION AS OF {version}")
         source = self._source_at(path, _relation_name(node, path))
         if source is None:
-            raise _Refusal("SOURCE_NOT_DELTA", _headline(node))
+            raise _Refusal("SOURCE_NOT_DELTA", self._written.of(node))
         return self._scan(source, node)
 
     def _scan(self, source: Source, node: Any) -> BoundScan:
         columns = []
         for attribute in self._catalyst.items(node.output()):
             if str(attribute.name()) == "_metadata":
-                raise _Refusal("METADATA_COLUMN", "_metadata")
+                raise _Refusal("METADATA_COLUMN", self._written.of(attribute))
             columns.append((source.stored_name(str(attribute.name())), self._attribute(attribute)))
         return BoundScan(source, tuple(columns))
 
@@ -375,13 +405,17 @@ class _Binding:
     def _projected(self, node: Any, child: Bound) -> BoundProject:
         items = [(each, self._expression(each), each) for each in self._catalyst.items(node.projectList())]
         self._verify([(original, expression) for original, expression, _ in items], node.child())
-        return BoundProject(child, tuple((expression, self._attribute(each)) for _, expression, each in items))
+        return BoundProject(
+            child, tuple((expression, self._worded(self._attribute(each), each)) for _, expression, each in items)
+        )
 
     def _join(self, node: Any) -> BoundJoin:
         joined = str(node.joinType().toString())
         existence = joined.startswith("ExistenceJoin")
         if not existence and joined not in _JOINS:
-            raise _Refusal("SUBQUERY" if joined == "LeftSingle" else "UNKNOWN_OPERATOR", f"{joined} join")
+            single = joined == "LeftSingle"
+            written = self._written.of(node.right() if single else node)
+            raise _Refusal("SUBQUERY" if single else "UNKNOWN_OPERATOR", written)
         left, right = self._read(node.left()), self._read(node.right())
         conditions: tuple[Expression, ...] = ()
         if node.condition().isDefined():
@@ -404,7 +438,7 @@ class _Binding:
             parts = ("inline(array_repeat(", *row, ", CAST(", *printed[0].parts, " AS INT)))")
             return BoundGenerate(child, Expression(parts, "", False), False, made)
         if kind not in _GENERATORS:
-            raise _Refusal("LATERAL", str(generator.prettyName()))
+            raise _Refusal("LATERAL", self._written.of(generator))
         made = tuple(self._attribute(each) for each in self._catalyst.items(node.generatorOutput()))
         call = Expression(_call(_GENERATORS[kind], printed), "", False)
         return BoundGenerate(child, call, bool(node.outer()), made)
@@ -452,13 +486,15 @@ class _Binding:
             total = settled
         else:
             total = node_kind(function) == "AggregateExpression" and reproducible(self._call(function))
-        return WindowCall(self._expression(node), kind, total)
+        call = self._expression(node)
+        return WindowCall(call if total else replace(call, written=self._written.of(function)), kind, total)
 
     def _limit(self, node: Any) -> Bound:
         """LIMIT and OFFSET over a sorted input; a projection in between is done after cutting."""
         limit: int | None = None
         offset = 0
         projections: list[Any] = []
+        top = node
         while (kind := node_kind(node)) != "Sort":
             if kind == "GlobalLimit":
                 limit = int(node.limitExpr().eval(None))
@@ -467,7 +503,7 @@ class _Binding:
             elif kind == "Project":
                 projections.append(node)
             elif kind not in {"LocalLimit", "SubqueryAlias"}:
-                raise _Refusal("LIMIT", _headline(node))
+                raise _Refusal("LIMIT", self._written.of(top))
             node = node.child()
         child = self._read(node.child())
         order = [(each.child(), each) for each in self._catalyst.items(node.order())]
@@ -520,7 +556,7 @@ class _Binding:
         replaced: list[tuple[Any, int]] = []
         grouped: list[tuple[Any, Expression]] = []
         for grouping in self._catalyst.items(node.groupingExpressions()):
-            expression = self._expression(grouping)
+            expression = self._worded(self._expression(grouping), grouping)
             if expression.attribute is not None:
                 attribute = self._attributes[expression.attribute]
             else:
@@ -561,13 +597,16 @@ class _Binding:
         function = node.aggregateFunction()
         condition = self._expression(node.filter().get()) if node.filter().isDefined() else None
         arguments = tuple(self._expression(each) for each in self._catalyst.items(function.children()))
-        return AggregateCall(
+        call = AggregateCall(
             function=node_kind(function),
             call=self._expression(node),
             arguments=arguments,
             distinct=bool(node.isDistinct()),
             condition=condition,
         )
+        if reproducible(call):
+            return call
+        return replace(call, call=replace(call.call, written=self._written.of(node)))
 
     def _union(self, node: Any) -> BoundUnion:
         children = self._catalyst.items(node.children())
@@ -592,7 +631,7 @@ class _Binding:
     def _number(self, attribute: Any) -> int:
         key = int(attribute.exprId().id())
         if key not in self._numbers:
-            raise RefusedExpression("ROUND_TRIP", str(attribute.sql()))
+            raise RefusedExpression("ROUND_TRIP", attribute)
         return self._numbers[key]
 
     def _attribute(self, named: Any) -> Attribute:
@@ -629,6 +668,11 @@ class _Binding:
         self._printer.verify(texts, held, names, grouping, window)
 
 
+def _told_apart(type_: str) -> bool:
+    """True if rows can be told apart by values of the type."""
+    return groupable(type_) and binary_collation(type_)
+
+
 def _sorted_list(node: Any) -> bool:
     return (
         node_kind(node) == "SortArray"
@@ -655,22 +699,3 @@ def _relation_name(node: Any, path: str) -> str:
         database = identifier.database()
         return f"{database.get()}.{identifier.table()}" if database.isDefined() else str(identifier.table())
     return f"delta.`{path}`"
-
-
-def _headline(node: Any) -> str:
-    text = " ".join(str(node.simpleString(40)).split())
-    return text if len(text) <= 120 else text[:117] + "…"
-
-
-def _fix(reason: str) -> str:
-    advice = {
-        "SUBQUERY": "Write the subquery as a join.",
-        "NON_DETERMINISTIC": "Compute the value when the row is written.",
-        "CLOCK": "Write the value as a literal, or keep it in a small table.",
-        "ORDER_BY": "Drop the ORDER BY; order when reading.",
-        "CONSTANT": "Use REFRESH MODE FULL.",
-        "SOURCE_NOT_DELTA": "Write the source as a Delta table.",
-        "NORMAL_FORM": "Write the condition as a join of its own.",
-        "ROUND_TRIP": "Compute the expression in a view or another way.",
-    }
-    return advice.get(reason, REASONS[reason][0].upper() + REASONS[reason][1:] + ".")

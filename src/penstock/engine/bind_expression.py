@@ -24,12 +24,13 @@ _ORDERED_SET = {"PercentileCont": "percentile_cont", "PercentileDisc": "percenti
 
 
 class RefusedExpression(Exception):
-    """An expression that has no delta rule: reason code and the construct's text."""
+    """An expression that has no delta rule, and why; `note` is said after its words."""
 
-    def __init__(self, reason: str, construct: str) -> None:
-        super().__init__(reason, construct)
+    def __init__(self, reason: str, expression: Any, note: str = "") -> None:
+        super().__init__(reason)
         self.reason = reason
-        self.construct = construct
+        self.expression = expression
+        self.note = note
 
 
 class ExpressionPrinter:
@@ -73,7 +74,7 @@ class ExpressionPrinter:
         if kind == "PythonUDF" or (kind == "ScalaUDF" and node.udfName().isDefined()):
             name = str(node.name() if kind == "PythonUDF" else node.udfName().get())
             if not self._catalyst.spark.catalog.functionExists(quote(name)):
-                raise RefusedExpression("UDF", f"{name}, a function that is not registered")
+                raise RefusedExpression("UDF", node, f" calls {name}, a function that is not registered")
             return self._call(quote(name), self._catalyst.items(node.children()), replaced)
         if kind in _ORDERED_SET:
             return self._percentile(node, kind, replaced)
@@ -102,9 +103,9 @@ class ExpressionPrinter:
 
     def _refuse(self, node: Any, kind: str) -> None:
         if self._catalyst.is_a(node, "PlanExpression") or kind == "OuterReference":
-            raise RefusedExpression("SUBQUERY", _short(node))
-        if kind in {"PythonUDAF", "ScalaAggregator", "ScalaUDAF", "SQLFunctionExpression"}:
-            raise RefusedExpression("UDF", _short(node))
+            raise RefusedExpression("SUBQUERY", node)
+        if kind in {"PythonUDAF", "ScalaAggregator", "ScalaUDAF", "SQLFunctionExpression", "SQLScalarFunction"}:
+            raise RefusedExpression("UDF", node)
 
     def _aggregate(self, node: Any, replaced: Sequence[tuple[Any, int]]) -> list[str | int]:
         function = node.aggregateFunction()
@@ -157,7 +158,7 @@ class ExpressionPrinter:
             low, high = (side.right() for side in self._catalyst.items(child.child().children()))
             return self._call("between", [child.defs().apply(0).child(), low, high], replaced)
         if node_kind(child) == "With":
-            raise RefusedExpression("ROUND_TRIP", _short(node))
+            raise RefusedExpression("ROUND_TRIP", node)
         return self._print(child, replaced)
 
     def _call(self, name: str, arguments: Sequence[Any], replaced: Sequence[tuple[Any, int]]) -> list[str | int]:
@@ -225,14 +226,14 @@ class ExpressionPrinter:
                 again = catalyst.items(catalyst.analyse(aggregate).aggregateExpressions())
         except (Py4JError, PySparkException) as error:
             if len(printed) == 1:
-                raise RefusedExpression("ROUND_TRIP", printed[0][1]) from error
+                raise RefusedExpression("ROUND_TRIP", printed[0][0]) from error
             for pair in printed:
                 self.verify([pair], inputs, names, grouping, window)
             raise
-        for (original, text), alias in zip(printed, again, strict=True):
+        for (original, _), alias in zip(printed, again, strict=True):
             expression = original.child() if node_kind(original) == "Alias" else original
             if not self._same(alias.child(), expression):
-                raise RefusedExpression("ROUND_TRIP", text)
+                raise RefusedExpression("ROUND_TRIP", expression)
 
     def _window_functions(self, plan: Any) -> list[Any]:
         while node_kind(plan) == "Project":
@@ -295,8 +296,3 @@ def _interval_days(days: Any) -> tuple[str, Any] | None:
 
 def _has_parts(node: Any) -> bool:
     return str(node.dataType().sql()).startswith(("ARRAY<", "MAP<", "STRUCT<"))
-
-
-def _short(node: Any) -> str:
-    text = " ".join(str(node.sql()).split())
-    return text if len(text) <= 120 else text[:117] + "…"

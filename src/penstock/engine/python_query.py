@@ -49,7 +49,7 @@ def frame_from(function: Callable[[SparkSession], Any], spark: SparkSession) -> 
 
 
 def is_python(query: str) -> bool:
-    """True if the query is a function's name."""
+    """True if the query is a function's name, so that its text says nothing of its parts."""
     return _FORM.fullmatch(query) is not None
 
 

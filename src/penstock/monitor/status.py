@@ -9,6 +9,7 @@ from typing import Any
 
 from penstock.catalog.model import Status, StreamTableMeta
 from penstock.catalog.reader import CatalogReader
+from penstock.compile.reasons import with_link
 from penstock.graph.cycles import in_circles
 from penstock.graph.dag import StreamGraph
 from penstock.graph.lag import format_lag, resolve_lags
@@ -74,7 +75,7 @@ def status(catalog: CatalogReader, now: datetime, minimum: timedelta) -> list[St
                 status=meta.status.value,
                 refresh_mode=meta.refresh_mode.value,
                 effective_mode=meta.effective_mode.value if meta.effective_mode else None,
-                reason=meta.reinit_reason if meta.needs_reinit else reason,
+                reason=_rebuild(meta) if meta.needs_reinit else reason,
                 target_lag=format_lag(meta.target_lag),
                 effective_lag=held.lag,
                 current_lag=current,
@@ -89,6 +90,11 @@ def status(catalog: CatalogReader, now: datetime, minimum: timedelta) -> list[St
             )
         )
     return rows
+
+
+def _rebuild(meta: StreamTableMeta) -> str:
+    code = "ON_REQUEST"
+    return f"{code}: {with_link(code, meta.reinit_reason or 'a rebuild was asked for')}"
 
 
 def _durations(catalog: CatalogReader, tables: Iterable[StreamTableMeta]) -> dict[str, timedelta]:

@@ -7,7 +7,7 @@ the expression is used, so that what Spark analysed is what Spark runs.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 
 from penstock.names import quote
@@ -21,6 +21,8 @@ class Attribute:
     name: str
     type: str
     nullable: bool
+    written: str = field(default="", compare=False)
+    """The user's words for it and their place, where a refusal would need them."""
 
     @property
     def column(self) -> str:
@@ -60,6 +62,8 @@ class Expression:
     nullable: bool
     comparison: Comparison | None = None
     """Known of conditions only."""
+    written: str = field(default="", compare=False)
+    """The user's words for it and their place, where a refusal would need them."""
 
     @property
     def reads(self) -> frozenset[int]:

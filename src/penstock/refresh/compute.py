@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from penstock.catalog.model import Action, StreamTableMeta
 from penstock.compile.plan import COMPILER, Plan
+from penstock.compile.reasons import with_link
 from penstock.compile.store_keyed import DOUBLED
 from penstock.compile.stored import CHANGED, PLUS, Summary
 from penstock.engine.apply import Applier, Change, choose_applier
@@ -178,8 +179,8 @@ def _incremental(work: Work, decision: Decision, timed: Timed, tell: Tell) -> Co
         except QueryFailed as error:
             raised = str(error.facts["why"])
     # The query itself is the judge of whether the data is at fault.
-    why = f"the delta query raised where the query does not: {raised.splitlines()[0]}"
-    return _overwrite(work, Decision(Action.REINITIALIZE, "DELTA_RAISED", why), timed, tell)
+    code, why = "DELTA_RAISED", f"the delta query raised where the query does not: {raised.splitlines()[0]}"
+    return _overwrite(work, Decision(Action.REINITIALIZE, code, with_link(code, why)), timed, tell)
 
 
 def _delta(work: Work, decision: Decision, timed: Timed, netted: bool) -> Computed:

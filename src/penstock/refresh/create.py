@@ -77,7 +77,7 @@ def propose(
     bound = workspace.bind(text)
     plan = compile_query(bound, key, settings)
     if mode is RefreshMode.INCREMENTAL and plan.refused is not None:
-        raise NotIncremental(reason=plan.refused.reason, detail=plan.refused.construct, fix=plan.refused.fix)
+        raise NotIncremental(reason=plan.refused.reason, detail=plan.refused.construct, fix=plan.refused.advice)
     check_graph(warehouse.catalog, table, held, plan.bound)
     draft = Definition(
         id=uuid.uuid4().hex,
@@ -122,7 +122,7 @@ def make(warehouse: Warehouse, proposal: Proposal) -> StreamTableMeta:
                 if plan.incremental and definition.refresh_mode != RefreshMode.FULL
                 else RefreshMode.FULL,
                 reason_code=plan.refused.reason if plan.refused else None,
-                reason=plan.refused.construct if plan.refused else None,
+                reason=plan.refused.told if plan.refused else None,
             ),
             dependencies_of(plan.bound),
             now=warehouse.now(),

@@ -5,9 +5,10 @@ rebuild first, then nothing, then the mode; AUTO takes the cheaper of two ways, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock.catalog.model import Action, RefreshMode
+from penstock.compile.reasons import with_link
 from penstock.refresh.cost import PROBE, Choice
 
 
@@ -39,7 +40,14 @@ class Decision:
 
 
 def decide(facts: Facts) -> Decision:
-    """The action for these facts."""
+    """The action for these facts; its reason says where more is said of it."""
+    decision = _decided(facts)
+    if decision.reason_code is None or decision.reason is None:
+        return decision
+    return replace(decision, reason=with_link(decision.reason_code, decision.reason))
+
+
+def _decided(facts: Facts) -> Decision:
     if not facts.is_populated:
         return Decision(Action.FULL, "FIRST_FILL", "first fill")
     if facts.rebuild is not None:

@@ -10,7 +10,7 @@ from typing import Any
 from penstock.catalog.model import Action, RefreshMode, RefreshRecord, StreamTableMeta
 from penstock.compile.explain import runnable, tree_lines
 from penstock.compile.plan import Plan, compile_query
-from penstock.compile.reasons import REASONS
+from penstock.compile.reasons import REASONS, with_link
 from penstock.compile.stored import SHOWN
 from penstock.engine.delta_log import Snapshot
 from penstock.engine.interval import ChangeSet, classify
@@ -109,6 +109,8 @@ class Explanation:
             return []
         if self.before is None:
             return ["  estimates  none before the first fill"]
+        if self.effective == RefreshMode.INCREMENTAL.value:
+            return ["  estimates  none, the query reads no table"]
         took = "" if self.last is None or self.last.seconds is None else f", the last took {self.last.seconds:.2f} s"
         return [f"  estimates  none, every refresh is a full one{took} (AUTO → FULL)"]
 
@@ -229,9 +231,10 @@ def _explain(
         {source: SourceVersion(change.after, change.end.committed_at) for source, change in changes.items()}
     )
     statements: list[tuple[str, str]] = []
-    if plan.incremental:
-        snapshots = {source: change.end for source, change in changes.items()}
-        query = DeltaQuery(moved=frozenset(changes), clock=True, prunable=LargeSources({**snapshots, **held}))
+    snapshots = {source: change.end for source, change in changes.items()}
+    query = DeltaQuery(moved=frozenset(changes), clock=True, prunable=LargeSources({**snapshots, **held}))
+    root = plan.store.root
+    if plan.incremental and root is not None and root.moved(query):
         clock = {Moment.AFTER: "current_timestamp()", Moment.BEFORE: "current_timestamp()"}
         if before is not None and before.data_timestamp is not None:
             clock[Moment.BEFORE] = timestamp_text(before.data_timestamp)
@@ -242,13 +245,14 @@ def _explain(
             done[step.name] = sql
             statements.append((step.purpose, sql))
     refused = plan.refused
+    asked = with_link("AS_ASKED", "refresh mode FULL") if mode is RefreshMode.FULL else None
     incremental = plan.incremental and mode is not RefreshMode.FULL
     return Explanation(
         name=name,
         mode=mode.value,
         effective="INCREMENTAL" if incremental else "FULL",
-        reason_code=refused.reason if refused else ("AS_ASKED" if mode is RefreshMode.FULL else None),
-        reason=f"{refused.construct}. {refused.fix}" if refused else None,
+        reason_code=refused.reason if refused else ("AS_ASKED" if asked else None),
+        reason=f"{refused.construct}. {refused.advice}" if refused else asked,
         strategy=plan.store.strategy,
         tree=tuple(tree_lines(plan)),
         before=before,

@@ -34,6 +34,7 @@ from penstock.catalog.model import (
 from penstock.catalog.owner import current_owner
 from penstock.catalog.writer import CatalogWriter
 from penstock.compile.plan import Plan
+from penstock.compile.reasons import with_link
 from penstock.engine.commit_record import CommitRecord
 from penstock.engine.definition import Definition
 from penstock.engine.storage import Pin
@@ -247,6 +248,7 @@ class Recorder:
 
     def skipped(self, meta: StreamTableMeta, skip: Skip, stamp: datetime) -> RefreshResult:
         """A refresh that did not take place, in history and as a result."""
+        why = with_link(skip.code, skip.why)
         told = {"stream_table": str(meta.name), "event": "skipped"}
         _log.info("%s skipped: %s: %s", meta.name, skip.code, skip.why, extra=told)
         self._catalog.record_refresh(
@@ -259,12 +261,12 @@ class Recorder:
                 started_at=stamp,
                 ended_at=stamp,
                 data_timestamp=meta.data_timestamp or stamp,
-                reason=f"{skip.code}: {skip.why}",
+                reason=f"{skip.code}: {why}",
                 owner=current_owner(),
             )
         )
         self._observe(skipped)
-        return RefreshResult.unmoved(meta, Action.SKIP, skip.code, skip.why)
+        return RefreshResult.unmoved(meta, Action.SKIP, skip.code, why)
 
     def _advance(self, meta: StreamTableMeta, held: HeldLease, done: Completion, mode: RefreshMode) -> None:
         """The new frontier, with the table version that shows it."""
@@ -361,8 +363,8 @@ def _why(meta: StreamTableMeta, done: Completion) -> Decision:
     """Why it is maintained as it is: not why this one refresh, such as the first fill, did what it did."""
     refused = done.plan.refused
     if meta.refresh_mode is RefreshMode.FULL:
-        return Decision(Action.FULL, "AS_ASKED", "refresh mode FULL")
-    return done.decision if refused is None else Decision(Action.FULL, refused.reason, refused.construct)
+        return Decision(Action.FULL, "AS_ASKED", with_link("AS_ASKED", "refresh mode FULL"))
+    return done.decision if refused is None else Decision(Action.FULL, refused.reason, refused.told)
 
 
 def _result(

@@ -219,9 +219,7 @@ class Refresher:
                 mode=meta.refresh_mode,
                 is_populated=situation.before is not None,
                 incremental=plan.incremental,
-                refusal=(plan.refused.reason, f"{plan.refused.construct}: {plan.refused.fix}")
-                if plan.refused
-                else None,
+                refusal=(plan.refused.reason, plan.refused.construct) if plan.refused else None,
                 rebuild=rebuild,
                 data_changed=situation.data_changed,
                 restless=plan.bound.restless and not (plan.incremental and situation.before == situation.after),

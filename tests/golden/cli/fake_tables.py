@@ -25,6 +25,7 @@ from penstock.catalog.model import (
 )
 from penstock.changes.commit_changes import CommitChanges
 from penstock.cli.desk import Openers
+from penstock.compile.reasons import link
 from penstock.engine.layout import FileLayout
 from penstock.errors import (
     HasConsumers,
@@ -87,6 +88,7 @@ class RefreshResult:
     seconds: float = 0.0
     upstream: list[RefreshResult] = field(default_factory=list)
     error: PenstockError | None = None
+    reason_code: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         told = None if self.error is None else self.error.to_json()
@@ -333,12 +335,14 @@ class FakeTables:
         if name == "nothing":
             raise StreamTableNotFound(name="default.nothing", nearest="There are: default.revenue.")
         if name == "idle":
-            return RefreshResult("default.idle", "NO_DATA", "no source moved", seconds=0.004)
+            return RefreshResult("default.idle", "NO_DATA", seconds=0.004)
         upstream = RefreshResult("default.revenue", "INCREMENTAL", None, 2, 1, version=8, seconds=0.18)
         timings = {"pin": 0.01, "delta": 0.14, "apply": 0.05}
+        why = f"rand() at line 1, column 12 of the query, see {link('NON_DETERMINISTIC')}"
         return RefreshResult(
-            f"default.{name}", "FULL", "WHOLE_INPUT: window without PARTITION BY", 10, 10, {"orders": 7},
+            f"default.{name}", "FULL", why, 10, 10, {"orders": 7},
             timings=timings, version=3, seconds=0.2134, upstream=[upstream] if name == "top" else [],
+            reason_code="NON_DETERMINISTIC",
         )  # fmt: skip
 
     def _refresh_all(self) -> list[RefreshResult]:

@@ -84,7 +84,7 @@ def test_a_data_frame_with_a_function_of_its_own_says_that_it_can_be_registered(
     doubled = F.udf(lambda number: number * 2, "long")
     with pytest.raises(QueryInvalid, match=r"ps\.spark\.udf\.register") as refused:
         ps.create_stream_table("x", ps.spark.table("orders").select(doubled("id").alias("twice")))
-    assert "<lambda>, a function that is not registered" in refused.value.text
+    assert "calls <lambda>, a function that is not registered" in refused.value.text
     known = ps.spark.udf.register("doubled", lambda number: number * 2, "long")
     ps.create_stream_table("x", ps.spark.table("orders").select(known("id").alias("twice")))
     assert sorted(each.twice for each in ps.table("x").collect()) == [0, 2, 4, 6, 8]

@@ -144,7 +144,6 @@ def settled(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> It
         ),
         ("st", "SELECT current_user() AS u, id FROM orders", {"refresh_mode": "INCREMENTAL"}, NotIncremental, "CLOCK"),
         ("st", "SELECT id FROM orders TABLESAMPLE (10 PERCENT)", {"refresh_mode": "INCREMENTAL"}, NotIncremental, ""),
-        ("st", "SELECT id FROM range(3)", {"refresh_mode": "INCREMENTAL"}, NotIncremental, "CONSTANT"),
         ("st", "SELECT 1 / (id - 1) AS x FROM orders", {}, QueryFailed, "DIVIDE_BY_ZERO"),
     ],
 )

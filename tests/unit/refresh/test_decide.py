@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from penstock.catalog.model import Action, RefreshMode
+from penstock.compile.reasons import link
 from penstock.refresh.cost import PROBE, Choice, Estimate
 from penstock.refresh.decide import Decision, Facts, decide
 
@@ -57,8 +58,11 @@ FULL_IS_CHEAPER = Choice(Estimate(2, 5), Estimate(1, 5), Action.FULL)
 def test_decision(facts: Facts, action: Action, code: str | None) -> None:
     made = decide(facts)
     assert (made.action, made.reason_code) == (action, code)
+    assert code is None or (made.reason or "").endswith(f", see {link(code)}")
 
 
 def test_a_decision_against_the_mode_says_why() -> None:
-    assert decide(REFUSED) == Decision(Action.FULL, "NON_DETERMINISTIC", "rand")
-    assert decide(replace(MOVED, choice=FULL_IS_CHEAPER)).reason == FULL_IS_CHEAPER.why
+    told = f"rand, see {link('NON_DETERMINISTIC')}"
+    assert decide(REFUSED) == Decision(Action.FULL, "NON_DETERMINISTIC", told)
+    cheaper = f"{FULL_IS_CHEAPER.why}, see {link('CHEAPER')}"
+    assert decide(replace(MOVED, choice=FULL_IS_CHEAPER)).reason == cheaper

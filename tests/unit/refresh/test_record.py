@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from penstock.catalog import Alert, RefreshMode, RefreshRecord, RefreshStatus, SqliteCatalog, Status, StreamTableMeta
+from penstock.compile.reasons import link
 from penstock.engine.definition import Definition
 from penstock.engine.workspace import Logs
 from penstock.errors import (
@@ -211,5 +212,5 @@ def test_a_skip_is_observed_as_every_other_end_is(book: Book) -> None:
     recorder = Recorder(book.catalog, Logs(), lambda: NOW, book.told.append, seen.append)
     recorder.skipped(book.meta(), Skip("UPSTREAM_BLOCKED", "waiting for default.orders_clean"), NOW)
     assert [(each.status, each.reason) for each in seen] == [
-        (RefreshStatus.SKIPPED, "UPSTREAM_BLOCKED: waiting for default.orders_clean")
+        (RefreshStatus.SKIPPED, f"UPSTREAM_BLOCKED: waiting for default.orders_clean, see {link('UPSTREAM_BLOCKED')}")
     ]

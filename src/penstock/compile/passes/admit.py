@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from penstock.compile.bound import Refused
 from penstock.operators.aggregate import Aggregate
-from penstock.operators.expression import AggregateCall, Attribute
+from penstock.operators.expression import AggregateCall, Attribute, Expression
 from penstock.operators.operator import Operator
 from penstock.operators.types import INTEGERS, binary_collation, decimal, equal_by_text, groupable
 from penstock.operators.window import Window
@@ -31,6 +31,7 @@ _ORDER_FREE = {
 """Aggregates whose value depends on the bag of rows alone; sums and averages depend on their argument's type."""
 
 
+_LONG_TYPE = 40
 _WINDOW_ADVICE = "Order the window by columns that tell its rows apart, and use a ROWS frame."
 
 
@@ -44,7 +45,7 @@ def admit(operator: Operator, top: Aggregate | None) -> Refused | None:
         if isinstance(node, Window):
             for call, _ in node.calls:
                 if not call.total:
-                    return Refused("ORDER_DEPENDENT", call.call.render(node.child.by_id), _WINDOW_ADVICE)
+                    return Refused("ORDER_DEPENDENT", _told(call.call, node), _WINDOW_ADVICE)
     return None
 
 
@@ -52,9 +53,9 @@ def admit_result(columns: Iterable[Attribute]) -> Refused | None:
     """None if result rows can be told apart, which a bag needs in order to take them back."""
     for column in columns:
         if not groupable(column.type):
-            return Refused("NOT_COMPARABLE", f"{column.name} {column.type}", "Cast the column to STRING.")
+            return Refused("NOT_COMPARABLE", _typed(column, column), "Cast the column to STRING.")
         if not binary_collation(column.type):
-            return Refused("COLLATION", f"{column.name} {column.type}", "Use COLLATE UTF8_BINARY.")
+            return Refused("COLLATION", _typed(column, column), "Use COLLATE UTF8_BINARY.")
     return None
 
 
@@ -76,7 +77,7 @@ def _reproducible(node: Aggregate) -> Refused | None:
         if not reproducible(call):
             return Refused(
                 "ORDER_DEPENDENT",
-                call.call.render(node.child.by_id),
+                _told(call.call, node),
                 "Keep this aggregate in a stream table of its own and read that one.",
             )
     return None
@@ -85,7 +86,17 @@ def _reproducible(node: Aggregate) -> Refused | None:
 def _keys(node: Aggregate) -> Refused | None:
     for expression, attribute in node.keys:
         if not groupable(expression.type):
-            return Refused("NOT_COMPARABLE", f"{attribute.name} {expression.type}", "Cast the key to STRING.")
+            return Refused("NOT_COMPARABLE", _typed(expression, attribute), "Cast the key to STRING.")
         if not binary_collation(expression.type):
-            return Refused("COLLATION", f"{attribute.name} {expression.type}", "Group by the key COLLATE UTF8_BINARY.")
+            return Refused("COLLATION", _typed(expression, attribute), "Group by the key COLLATE UTF8_BINARY.")
     return None
+
+
+def _told(call: Expression, node: Aggregate | Window) -> str:
+    columns = node.child.by_id
+    return call.written or call.render_with(lambda held: columns[held].name)
+
+
+def _typed(value: Expression | Attribute, column: Attribute) -> str:
+    kind = value.type if len(value.type) <= _LONG_TYPE else f"{value.type[:_LONG_TYPE]}…"
+    return f"{value.written or column.written or column.name} is of type {kind}"

@@ -14,7 +14,7 @@ from statistics import median
 from typing import Any, Final
 
 from penstock.catalog.model import RefreshRecord, Status
-from penstock.compile.reasons import REASONS
+from penstock.compile.reasons import REASONS, with_link
 from penstock.errors import CycleInGraph, NotIncremental, PenstockError, QueryInvalid, Retry, UnstorableColumn
 from penstock.graph.lag import format_lag
 from penstock.monitor.diagnose.case import Case
@@ -172,7 +172,7 @@ def always_full(case: Case) -> Finding | None:
     if case.refusal is None:
         return None
     code, construct, fix = case.refusal
-    text = f"every refresh recomputes the whole query ({code}): {REASONS.get(code, construct)}: {construct}"
+    text = f"every refresh recomputes the whole query ({code}): {REASONS[code]}: {construct}"
     return Finding("ALWAYS_FULL", text, fix)
 
 
@@ -184,7 +184,7 @@ def rebuild_needed(case: Case) -> Finding | None:
         text = f"somebody else wrote to its storage: {why}; its rows cannot be trusted until it is rebuilt"
         fix = f"REFRESH STREAM TABLE {case.name} rebuilds it. Find out who wrote to {case.meta.path}."
         return Finding("FOREIGN_WRITE", text, fix, True)
-    text = f"the next refresh rebuilds it ({code}): {why}"
+    text = f"the next refresh rebuilds it ({code}): {with_link(code, why)}"
     fix = "Nothing has to be done; its rows are right as of its frontier until then."
     if code == "SOURCE_CHANGED":
         fix += f" If its query names a column that is gone, give it another: ALTER STREAM TABLE {case.name} AS …"

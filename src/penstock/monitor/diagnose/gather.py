@@ -104,7 +104,7 @@ def _refusal(warehouse: Warehouse, meta: StreamTableMeta) -> tuple[str, str, str
             refused = compile_query(workspace.bind(definition.query), definition.key, definition.settings).refused
     except (PenstockError, KeyError, ValueError):
         return None
-    return None if refused is None else (refused.reason, refused.construct, refused.fix)
+    return None if refused is None else (refused.reason, refused.construct, refused.advice)
 
 
 def _opaque(found: Standing | None) -> tuple[str, ...]:
