@@ -283,7 +283,6 @@ CASES: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("random values", "SELECT id, rand() AS r FROM orders"),
             ("source that is not Delta", "SELECT id FROM events"),
             ("no source", "SELECT 1 AS one"),
-            ("file metadata", "SELECT id, _metadata.file_name AS file FROM orders"),
             ("collation other than UTF8_BINARY", "SELECT DISTINCT region COLLATE UNICODE_CI AS r FROM orders"),
             ("result column of a type that cannot be compared", "SELECT id, payload FROM payloads"),
             ("user-defined function", "SELECT id, twice(id) AS two FROM orders"),

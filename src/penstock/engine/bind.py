@@ -392,12 +392,8 @@ class _Binding:
         return self._scan(source, node)
 
     def _scan(self, source: Source, node: Any) -> BoundScan:
-        columns = []
-        for attribute in self._catalyst.items(node.output()):
-            if str(attribute.name()) == "_metadata":
-                raise _Refusal("METADATA_COLUMN", self._written.of(attribute))
-            columns.append((source.stored_name(str(attribute.name())), self._attribute(attribute)))
-        return BoundScan(source, tuple(columns))
+        shown = self._catalyst.items(node.output())
+        return BoundScan(source, tuple((source.stored_name(str(each.name())), self._attribute(each)) for each in shown))
 
     def _project(self, node: Any) -> BoundProject:
         return self._projected(node, self._read(node.child()))

@@ -103,6 +103,8 @@ def test_a_query_of_the_files_that_rows_lie_in_is_refused(ps: StreamTables) -> N
             ps.create_stream_table("st", query)
     ps.create_stream_table("st", "SELECT * FROM odd")
     assert ps.table("st").columns == ["id", "_metadata"]
+    ps.sql("INSERT INTO odd VALUES (1, 2)")
+    assert ps.refresh("st").action == "INCREMENTAL"
 
 
 def test_a_dropped_source_is_missing(ps: StreamTables) -> None:

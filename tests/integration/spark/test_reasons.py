@@ -42,7 +42,6 @@ REFUSED = [
     ("CLOCK", "SELECT id FROM orders WHERE region = «current_timezone()»", ""),
     ("SAMPLE", "SELECT id FROM orders «TABLESAMPLE (10 PERCENT)»", ""),
     ("SOURCE_NOT_DELTA", "SELECT o.id FROM orders o JOIN «events» e ON o.id = e.id", ""),
-    ("METADATA_COLUMN", "SELECT id, «_metadata.file_path» AS p FROM orders", ""),
     ("NOT_COMPARABLE", "SELECT id, «payload» FROM payloads", " is of type VARIANT"),
     ("NOT_COMPARABLE", "SELECT id, «payload AS p» FROM payloads", " is of type VARIANT"),
     ("NOT_COMPARABLE", "SELECT o.*, «p.payload» FROM orders o JOIN payloads p ON o.id = p.id", " is of type VARIANT"),
