@@ -45,7 +45,6 @@ _CHANGES_NOTHING = frozenset(
         "DESCRIBE",
         "DESC",
         "EXPLAIN",
-        "REFRESH",
         "CACHE",
         "UNCACHE",
         "CLEAR",
