@@ -61,7 +61,7 @@ from penstock.lang import (
     Statement,
     Subscribe,
 )
-from penstock.lang.plain_refresh import plainly_refreshed
+from penstock.lang.plain_refresh import PlainRefresh, plain_refresh
 from penstock.lang.script import half_way, read_script
 from penstock.lang.unknown_name import what_was_meant
 from penstock.lang.written import inserted_into
@@ -312,8 +312,8 @@ class StreamTables:
 
     def _statement(self, statement: Statement, progress: Report | None, yes: bool) -> Any:
         match statement:
-            case PassThrough() if (name := plainly_refreshed(statement)) is not None:
-                return self._refresh_plainly(name, statement, progress)
+            case PassThrough() if (plain := plain_refresh(statement)) is not None:
+                return self._refresh_plainly(plain, statement, progress)
             case PassThrough():
                 return self._pass_through(statement, yes)
             case CreateStreamTable():
@@ -394,14 +394,24 @@ class StreamTables:
             table = None
         return (lambda: None) if table is None else counting_rows(self.spark, self._warehouse.logs, table)
 
-    def _refresh_plainly(self, name: str, statement: PassThrough, progress: Report | None) -> StatementResult:
+    def _refresh_plainly(self, plain: PlainRefresh, statement: PassThrough, progress: Report | None) -> StatementResult:
         """Spark's REFRESH: of a stream table it means ours, which Spark would answer without doing anything."""
-        if self._warehouse.catalog.find(self._name(name)) is not None:
-            return _refreshed([self.refresh(name, progress=progress)])
-        if not self.spark.catalog.tableExists(name):
-            self._find(name)
+        what = plain.what
+        try:
+            table = self._name(what)
+        except InvalidName:
+            # A path, or a name that Spark is to refuse.
+            table = None
+        if table is not None and self._warehouse.catalog.find(table) is not None:
+            return _refreshed([self.refresh(what, progress=progress)])
+        if plain.is_name and not self.spark.catalog.tableExists(what):
+            self._find(what)
         self._pass_through(statement, yes=False)
-        return _said("refresh", f"{name} is no stream table: Spark will read its files anew, and nothing was computed")
+        if plain.is_name:
+            told = f"{what} is no stream table: Spark will read its files anew, and nothing was computed"
+        else:
+            told = f"Spark will read {what} anew, and nothing was computed; write: REFRESH STREAM TABLE name"
+        return _said("refresh", told)
 
     def _remember(self) -> None:
         """Note what Spark's catalog holds now, so that the next process finds it."""

@@ -12,6 +12,7 @@ from typing import Annotated, TypeVar
 
 import typer
 
+from penstock.cli.terminal import is_terminal
 from penstock.errors import HasReaders, NotConfirmed, ReadersBreak, RetentionCut
 
 Done = TypeVar("Done")
@@ -29,7 +30,7 @@ def agree(question: str, *, yes: bool, as_json: bool) -> None:
 
 def can_ask(as_json: bool) -> bool:
     """True if there is somebody to see a question and answer it."""
-    return not as_json and sys.stdin.isatty() and sys.stdout.isatty()
+    return not as_json and is_terminal(sys.stdin) and is_terminal(sys.stdout)
 
 
 def all_the_same(act: Callable[[bool], Done], *, yes: bool, as_json: bool) -> Done:

@@ -48,14 +48,16 @@ Mode = Annotated[
 
 def read_text(path: Path) -> str:
     """The text of a file, or of standard input for `-`."""
-    if str(path) == "-":
-        return sys.stdin.read()
+    typed = str(path) == "-"
+    if typed and sys.stdin is None:
+        raise typer.BadParameter("standard input is closed")
     try:
-        return path.read_text("utf-8")
+        # A mark of the encoding, which some editors put first, is no part of the text.
+        return sys.stdin.read().removeprefix("\ufeff") if typed else path.read_text("utf-8-sig")
     except OSError as error:
         raise typer.BadParameter(f"cannot read {path}: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise typer.BadParameter(f"{path} is not UTF-8 text") from None
+        raise typer.BadParameter(f"{'standard input' if typed else path} is not UTF-8 text") from None
 
 
 def read_query(query: str | None, files: list[Path] | None) -> str | None:

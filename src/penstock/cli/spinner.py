@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from penstock.cli.terminal import is_terminal
+
 
 class Reporter:
     """What the API calls with its progress; forwards to the line on the terminal, if there is one."""
@@ -34,7 +36,7 @@ class Reporter:
 @contextmanager
 def working(text: str) -> Iterator[Reporter]:
     """Show `text` while the block runs."""
-    if not sys.stderr.isatty():
+    if not is_terminal(sys.stderr):
         yield Reporter()
         return
     from rich.console import Console

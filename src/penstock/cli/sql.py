@@ -19,6 +19,7 @@ from penstock.cli.desk import Desk, failing, looking, opened
 from penstock.cli.durations import spoken
 from penstock.cli.follow import follow
 from penstock.cli.options import HERE, AsJson, Warehouse, read_text
+from penstock.cli.terminal import is_terminal
 
 if TYPE_CHECKING:
     from penstock.lang.script import Step
@@ -65,7 +66,7 @@ def sql(
     if sum(bool(given) for given in (text is not None, execute, file)) > 1:
         raise typer.BadParameter("give statements, -e or -f, one of them")
     typed = execute or ([] if text is None else [text])
-    if not typed and not file and sys.stdin.isatty():
+    if not typed and not file and is_terminal(sys.stdin):
         if as_json:
             raise typer.BadParameter("--json needs statements, -f or a pipe")
         from penstock.cli.prompt import converse

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from py4j.protocol import Py4JError
-from pyspark.errors import AnalysisException, ParseException, PySparkException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.compile.bound import (
@@ -52,7 +52,7 @@ from penstock.engine.settled_order import BY_PEERS, orderable, settle_order, tak
 from penstock.engine.settled_sums import settle_sums
 from penstock.engine.silence import unlogged
 from penstock.engine.spark_errors import system_error
-from penstock.engine.spark_message import first_lines
+from penstock.engine.statement import refused_query
 from penstock.engine.temporary_views import is_shared, missing_temporary_view, of_this_session
 from penstock.engine.written import Written
 from penstock.errors import QueryInvalid
@@ -167,12 +167,10 @@ class SparkAnalyzer:
     def _analyzed(self, query: str, instead: Mapping[TableName, DataFrame]) -> Any:
         try:
             return self._catalyst.analyzed(frame_as_defined(self._spark, query, self._reads, instead))
-        except ParseException as error:
-            raise QueryInvalid(why=first_lines(error), fix="Mend the query.") from None
         except AnalysisException as error:
             if (passing := missing_temporary_view(self._home, error)) is not None:
                 raise of_this_session(passing) from None
-            raise QueryInvalid(why=first_lines(error), fix="Mend the query, or create what it reads.") from None
+            raise refused_query(self._spark, "" if is_python(query) else query, error) from None
 
 
 class _Binding:

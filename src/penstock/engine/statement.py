@@ -1,4 +1,6 @@
-"""A statement that Spark runs as it stands: what goes wrong is one error of ours, with the place in its text."""
+"""A statement that Spark runs as it stands, or a query that it analyses: what goes wrong is one error of ours, with the
+place in its text.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from pyspark.sql import SparkSession
 from penstock.engine.silence import unlogged
 from penstock.engine.spark_errors import Meaning, chain_of, deciding_link, meaning_of, system_error
 from penstock.engine.spark_message import parted
-from penstock.errors import PenstockError, StatementFailed
+from penstock.errors import PenstockError, QueryInvalid, StatementFailed
 from penstock.lang.tokens import lines_at
 
 _PLACE: Final = re.compile(r"== SQL \(line (\d+), position (\d+)\)|\bline (\d+),? pos (\d+)")
@@ -49,6 +51,15 @@ def failure_of(spark: SparkSession, text: str, error: PySparkException | Py4JErr
     return StatementFailed(
         why=why or link.kind, condition=link.condition or "SPARK", where=_where(text, link.message), fix=fix
     )
+
+
+def refused_query(spark: SparkSession, query: str, error: PySparkException) -> PenstockError:
+    """What an exception means for whoever wrote a query that was to be analysed."""
+    failure = failure_of(spark, query, error)
+    if not isinstance(failure, StatementFailed):
+        return failure
+    fix = str(failure.facts["fix"]) or "Mend the query, or create what it reads."
+    return QueryInvalid(why=failure.text, fix=fix)
 
 
 def _where(text: str, said: str) -> str:

@@ -31,6 +31,7 @@ _PHRASES: Final = tuple(
         "EXPLAIN STREAM TABLE",
         "AUDIT STREAM TABLE",
         "OPTIMIZE STREAM TABLE",
+        "SUBSCRIBE",
     )
 )
 _VERBS: Final = {"CREATE", "ALTER", "DROP", "REFRESH", "SHOW", "DESCRIBE", "DESC", "EXPLAIN"}
@@ -44,13 +45,14 @@ _LONGEST: Final = 160
 
 def refuse_nearly_ours(text: str, tokens: Sequence[Token]) -> None:
     """InvalidStatement if the statement in `tokens`, a part of `text`, is nearly one of ours."""
-    for found, meant in (_misspelt(tokens), _of_others(tokens)):
+    for find, rewrite in ((_misspelt, _corrected), (_of_others, _rewritten)):
+        found, meant = find(tokens)
         if found:
             said = " ".join(text[token.start : token.end + 1].upper() for token in tokens[:found])
             raise InvalidStatement(
                 why=f"{said} is not a statement, {' '.join(meant)} is",
                 where=lines_at(text, tokens[0].start),
-                expected=_rewritten(text, tokens, found, meant),
+                expected=rewrite(text, tokens, found, meant),
             )
 
 
@@ -90,6 +92,19 @@ def _of_others(tokens: Sequence[Token]) -> tuple[int, tuple[str, ...]]:
     return at + 1, (*verb, "STREAM", "TABLES" if words[at].endswith("S") else "TABLE")
 
 
+def _corrected(text: str, tokens: Sequence[Token], found: int, meant: tuple[str, ...]) -> str:
+    """The statement with its leading words as they were meant, and nothing else changed, if there is room for it."""
+    rest = _in_one_line(text, tokens[found:])
+    whole = " ".join([*meant, rest]).strip() if rest is not None else ""
+    return whole if whole and len(whole) <= _LONGEST else _rewritten(text, tokens, found, meant)
+
+
+def _in_one_line(text: str, tokens: Sequence[Token]) -> str | None:
+    """The text of some tokens without its line breaks; None where one of them ends a comment."""
+    said = text[tokens[0].start : tokens[-1].end + 1] if tokens else ""
+    return None if "\n" in said and "--" in said else " ".join(said.split())
+
+
 def _rewritten(text: str, tokens: Sequence[Token], found: int, meant: tuple[str, ...]) -> str:
     """The statement in our words: up to its name, and its query if it has one and there is room for it."""
     rest = tokens[found:]
@@ -105,7 +120,9 @@ def _rewritten(text: str, tokens: Sequence[Token], found: int, meant: tuple[str,
     head = " ".join([said, *(word(token) for token in kept), name])
     if meant[0] != "CREATE":
         tail = [word(token) for token in rest[at:]]
+        if meant[0] == "ALTER" and tail[:1] == ["REFRESH"]:
+            return f"REFRESH STREAM TABLE {name}"
         return " ".join([head, *tail]) if len(tail) == 1 and tail[0] in _ENDINGS else head
-    begin = next((token for token in rest[at:] if word(token) == "AS"), None)
-    query = "query" if begin is None else " ".join(text[begin.end + 1 : tokens[-1].end + 1].split())
+    begin = next((place for place, token in enumerate(rest) if place >= at and word(token) == "AS"), len(rest))
+    query = _in_one_line(text, rest[begin + 1 :]) or "query"
     return f"{head} AS {query if len(head) + len(query) <= _LONGEST else 'query'}"

@@ -9,24 +9,27 @@ from penstock.lang.classify import read_name
 from penstock.lang.tokens import Token, TokenType, Unreadable, read_tokens, word
 
 _VERSIONS = {"VERSION", "SYSTEM_VERSION", "TIMESTAMP", "SYSTEM_TIME"}
+_NO_ALIAS = {"SORT", "DISTRIBUTE", "CLUSTER", "GROUP", "ORDER"}
 _LITERALS = {TokenType.NUMBER, TokenType.STRING}
 
 
 @dataclass(frozen=True, slots=True)
 class OnlyOfTables:
-    """A name, and what was asked of it: `VERSION AS OF 3`, `DESCRIBE HISTORY` or `DESCRIBE DETAIL`."""
+    """A name, and what was asked of it: `VERSION AS OF 3`, `table_changes`, `DESCRIBE HISTORY` or `DESCRIBE DETAIL`."""
 
     name: str
     asked: str
+    has_alias: bool = False
+    """The rows of the version have a name of their own already."""
 
 
 def only_of_tables(sql: str) -> list[OnlyOfTables]:
     """What a statement asks of names that are not those of files.
 
-    >>> only_of_tables("SELECT * FROM shop.sales VERSION AS OF 3 WHERE a = 1")
-    [OnlyOfTables(name='shop.sales', asked='VERSION AS OF 3')]
+    >>> only_of_tables("SELECT * FROM shop.sales VERSION AS OF 3 s WHERE a = 1")
+    [OnlyOfTables(name='shop.sales', asked='VERSION AS OF 3', has_alias=True)]
     >>> only_of_tables("DESC HISTORY sales"), only_of_tables("DESCRIBE sales")
-    ([OnlyOfTables(name='sales', asked='DESCRIBE HISTORY')], [])
+    ([OnlyOfTables(name='sales', asked='DESCRIBE HISTORY', has_alias=False)], [])
     """
     try:
         tokens = read_tokens(sql)
@@ -34,7 +37,10 @@ def only_of_tables(sql: str) -> list[OnlyOfTables]:
         # Spark says so better.
         return []
     versioned = [_versioned(sql, tokens, at) for at in range(len(tokens)) if _is_version(tokens, at)]
-    return _described(tokens) + [each for each in versioned if each is not None]
+    changes = [
+        OnlyOfTables(tokens[at + 2].text, "table_changes") for at in range(len(tokens)) if _asks_changes(tokens, at)
+    ]
+    return _described(tokens) + changes + [each for each in versioned if each is not None]
 
 
 def _described(tokens: Sequence[Token]) -> list[OnlyOfTables]:
@@ -43,6 +49,11 @@ def _described(tokens: Sequence[Token]) -> list[OnlyOfTables]:
         return []
     name, _ = read_name(tokens, 3 if len(tokens) > 3 and word(tokens[2]) == "TABLE" else 2)
     return [OnlyOfTables(name, f"DESCRIBE {words[1]}")] if name else []
+
+
+def _asks_changes(tokens: Sequence[Token], at: int) -> bool:
+    kinds = [token.token_type for token in tokens[at + 1 : at + 3]]
+    return word(tokens[at]) == "TABLE_CHANGES" and kinds == [TokenType.L_PAREN, TokenType.STRING]
 
 
 def _is_version(tokens: Sequence[Token], at: int) -> bool:
@@ -61,4 +72,11 @@ def _versioned(sql: str, tokens: Sequence[Token], at: int) -> OnlyOfTables | Non
         return None
     last = at + 3 if len(tokens) > at + 3 and tokens[at + 3].token_type in _LITERALS else at + 2
     asked = sql[tokens[at].start : tokens[last].end + 1]
-    return OnlyOfTables(name, asked if last > at + 2 else f"{asked} …")
+    if last == at + 2:
+        return OnlyOfTables(name, f"{asked} …")
+    return OnlyOfTables(name, asked, last + 1 < len(tokens) and _is_alias(tokens[last + 1]))
+
+
+def _is_alias(token: Token) -> bool:
+    named = token.token_type in {TokenType.VAR, TokenType.IDENTIFIER} and word(token) not in _NO_ALIAS
+    return named or word(token) == "AS"

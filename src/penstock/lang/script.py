@@ -36,6 +36,25 @@ _CHANGES = (
 )
 
 
+_CHANGES_NOTHING = frozenset(
+    {
+        "SET",
+        "RESET",
+        "USE",
+        "SHOW",
+        "DESCRIBE",
+        "DESC",
+        "EXPLAIN",
+        "CACHE",
+        "UNCACHE",
+        "CLEAR",
+        "ADD",
+        "LIST",
+    }
+)
+"""Verbs of Spark's whose statements leave all tables as they are; what others do (BEGIN, CALL, …) only Spark knows."""
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """One statement, its text, the line at which it begins, and the file it is from; no file is what was typed."""
@@ -58,9 +77,9 @@ class Step:
 
     @property
     def changes(self) -> bool:
-        """True if something was different after it, as far as its words tell."""
+        """True if something may have been different after it, as far as its words tell."""
         if isinstance(self.statement, PassThrough):
-            return self.statement.kind in {"ddl", "dml"}
+            return self.statement.kind != "query" and self.statement.verb not in _CHANGES_NOTHING
         return isinstance(self.statement, _CHANGES)
 
     def to_json(self) -> dict[str, Any]:

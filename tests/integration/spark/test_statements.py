@@ -29,7 +29,7 @@ def rows(ps: StreamTables, name: str) -> list[tuple[Any, ...]]:
     return sorted(tuple(row) for row in ps.table(name).collect())
 
 
-@pytest.mark.parametrize("statement", ["REFRESH sales", "REFRESH TABLE shop.sales"])
+@pytest.mark.parametrize("statement", ["REFRESH sales", "REFRESH TABLE shop.sales", "REFRESH 'sales'"])
 def test_a_plain_refresh_of_a_stream_table_refreshes_it(orders: StreamTables, statement: str) -> None:
     orders.sql("INSERT INTO orders VALUES (3, 'west', 5)")
     answer = orders.sql(statement)
@@ -43,6 +43,16 @@ def test_a_plain_refresh_of_another_table_says_what_it_did(orders: StreamTables)
         assert orders.sql(f"REFRESH {name}").message.startswith(f"{name} is no stream table")
     with pytest.raises(StreamTableNotFound, match=r"shop\.sale"):
         orders.sql("REFRESH sale")
+    for path in ("'/nowhere/at all'", "/nowhere", "IDENTIFIER('sales')", "TABLE IDENTIFIER('sales')"):
+        assert "nothing was computed; write: REFRESH STREAM TABLE" in orders.sql(f"REFRESH {path}").message
+
+
+def test_a_name_that_spark_takes_for_a_path_is_refreshed_too(orders: StreamTables) -> None:
+    orders.sql("""
+        CREATE STREAM TABLE `2024` AS SELECT id FROM orders;
+        INSERT INTO orders VALUES (3, 'west', 5)""")
+    assert [row[:2] for row in orders.sql("REFRESH shop.2024").rows] == [("shop.2024", "INCREMENTAL")]
+    assert rows(orders, "`2024`") == [(1,), (2,), (3,)]
 
 
 def test_all_stream_tables_are_refreshed_and_a_failure_is_told_last(orders: StreamTables) -> None:
@@ -118,7 +128,6 @@ def test_describe_shows_columns_and_what_else_is_known(orders: StreamTables) -> 
 def test_statements_that_write_say_how_many_rows(
     orders: StreamTables, statement: str, counts: tuple[int, ...] | None
 ) -> None:
-    # A source that has readers is replaced only where that is said.
     answer = orders.sql(statement, yes=True)
     assert [tuple(row) for row in answer.collect()] == ([] if counts is None else [counts])
     assert (list(answer.columns)[:1] == ["num_affected_rows"]) == (counts is not None)
@@ -138,6 +147,12 @@ def test_older_versions_by_name_are_told_how_to_be_read(ps: StreamTables) -> Non
         instead = refused.value.advice.removeprefix("Write instead: ")
     told = query.replace(f"sales VERSION AS OF {first[5]}", instead)
     assert [row[0] for row in ps.sql(told).collect()] == [1, 1]
+    with pytest.raises(OnlyTables) as refused:
+        ps.sql(query.replace("sales.id", "s.id") + " s")
+    instead = refused.value.advice.removeprefix("Write instead: ")
+    assert [row[0] for row in ps.sql(f"SELECT s.id FROM {instead} s").collect()] == [1, 1]
+    with pytest.raises(OnlyTables, match=r"SUBSCRIBE shop\.sales AS OF VERSION"):
+        ps.sql("SELECT * FROM table_changes('sales', 0)")
     for asked, instead in [("HISTORY", "DESCRIBE HISTORY"), ("DETAIL", "DESCRIBE EXTENDED")]:
         with pytest.raises(OnlyTables, match=f"{instead} STREAM TABLE shop.sales"):
             ps.sql(f"DESCRIBE {asked} sales")

@@ -195,6 +195,28 @@ def test_a_key_that_is_no_column_is_told_with_the_columns_there_are(settled: Str
     assert refused.value.advice == "Did you mean region? The columns are: id, region."
 
 
+def test_what_spark_says_of_a_query_is_told_in_a_sentence_with_its_place(settled: StreamTables) -> None:
+    for query, why, place, fix in (
+        (
+            "SELECT id FROM ordrs",
+            "cannot be found [TABLE_OR_VIEW_NOT_FOUND]",
+            "(line 1, column 16)",
+            "Did you mean orders?",
+        ),
+        ("SELECT regon FROM orders", "cannot be resolved [UNRESOLVED_COLUMN", "(line 1, column 8)", "`region`"),
+        ("SELECT (id FROM orders", "[PARSE_SYNTAX_ERROR]", "(line 1, column 12)", "Mend the query"),
+    ):
+        for ask in (settled.explain, lambda text: settled.sql(f"CREATE STREAM TABLE st AS {text}")):
+            with pytest.raises(QueryInvalid) as refused:
+                ask(query)
+            assert why in refused.value.text
+            assert place in refused.value.text
+            assert fix in refused.value.advice
+            assert not [
+                word for word in ("SQLSTATE", "Search path", "DROP VIEW IF EXISTS") if word in str(refused.value)
+            ]
+
+
 def test_a_temporary_view_is_told_to_be_one(settled: StreamTables) -> None:
     settled.sql("""
         CREATE TEMPORARY VIEW passing AS SELECT id FROM orders;

@@ -135,6 +135,13 @@ def test_a_question_that_nobody_can_see_is_not_asked(warehouse: Path) -> None:
     assert not changes(tables)
 
 
+def test_where_standard_input_is_closed_nobody_can_be_asked(warehouse: Path) -> None:
+    tables = FakeTables()
+    with patch("sys.stdin", None):
+        assert app(["drop", "other"], obj=sick(tables), standalone_mode=False) == 2
+    assert not changes(tables)
+
+
 class Read(FakeTables):
     """A warehouse in which stream tables read what is to be dropped."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from fake_tables import FakeTables, fake_openers
@@ -87,6 +88,32 @@ def test_a_script_that_fails_half_way_says_how_far_it_came(folder: Path) -> None
         "    a.sql, line 4: INSERT INTO a VALUES (1)",
         "  Not run: the 2 statements after it.",
     ]
+
+
+def test_of_what_spark_alone_understands_it_is_told_that_it_ran(folder: Path) -> None:
+    (folder / "c.sql").write_text(
+        "SET a = 1; BEGIN INSERT INTO a VALUES (1); END; OPTIMIZE a; REFRESH b; SELECT * FROM missing"
+    )
+    said = run(FakeTables(), "-f", "c.sql").stderr
+    assert "c.sql, line 1: BEGIN INSERT INTO a" in said
+    assert "c.sql, line 1: OPTIMIZE a" in said
+    # It may be a stream table, and then its rows may have changed.
+    assert "c.sql, line 1: REFRESH b" in said
+    assert "SET a" not in said
+
+
+def test_a_mark_of_the_encoding_is_no_part_of_a_script(folder: Path) -> None:
+    (folder / "c.sql").write_text("SELECT 3", encoding="utf-8-sig")
+    for arguments, typed in ((["-f", "c.sql"], None), ([], "\ufeffSELECT 3")):
+        tables = FakeTables()
+        assert CliRunner().invoke(app, ["sql", *arguments], obj=fake_openers(tables), input=typed).exit_code == 0
+        assert ran(tables) == ["SELECT 3"]
+
+
+def test_a_closed_standard_input_is_an_error(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with patch("sys.stdin", None), pytest.raises(SystemExit):
+        app(["sql"], obj=fake_openers(FakeTables()))
+    assert "standard input is closed" in capsys.readouterr().err
 
 
 def test_a_single_statement_that_fails_has_no_more_to_say_than_its_error(folder: Path) -> None:

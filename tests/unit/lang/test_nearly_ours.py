@@ -35,13 +35,21 @@ QUERY = "SELECT region, sum(amount) AS total FROM orders GROUP BY region"
         ("SHOW CREATE STEAM TABLE sales", "SHOW CREATE STREAM TABLE sales"),
         ("DESCRIBE EXTENDED STEAM TABLE sales", "DESCRIBE EXTENDED STREAM TABLE sales"),
         ("OPTIMISE STREAM TABLE sales", "OPTIMIZE STREAM TABLE sales"),
+        ("ALTER DYNAMIC TABLE sales REFRESH", "REFRESH STREAM TABLE sales"),
+        ("SUBSRIBE sales WHERE a = 1", "SUBSCRIBE sales WHERE a = 1"),
+        ("ALTER STEAM TABLE sales SET TARGET LAG '5 minutes'", "ALTER STREAM TABLE sales SET TARGET LAG '5 minutes'"),
+        (
+            f"CREATE STEAM TABLE sales TARGET LAG '5 minutes'\n  KEY (region) AS {QUERY}",
+            f"CREATE STREAM TABLE sales TARGET LAG '5 minutes' KEY (region) AS {QUERY}",
+        ),
+        ("CREATE STEAM TABLE sales AS SELECT 1 -- one\n AS a", "CREATE STREAM TABLE sales AS query"),
     ],
 )
 def test_what_is_meant_is_said_and_can_be_written(written: str, meant: str) -> None:
     with pytest.raises(InvalidStatement) as refused:
         parse_one(written)
     assert refused.value.advice == f"Expected: {meant}"
-    assert not isinstance(parse_one(meant), PassThrough)
+    assert meant.endswith(" AS query") or not isinstance(parse_one(meant), PassThrough)
 
 
 def test_a_long_query_is_left_out_of_what_is_meant() -> None:
