@@ -12,7 +12,7 @@ import pytest
 import typer
 
 import penstock
-from penstock.cli.main import app
+from penstock.cli.commands import app
 from penstock.cli.options import Lag
 from penstock.errors import InvalidTargetLag
 from penstock.graph.lag import parse_target_lag, suggested_lags

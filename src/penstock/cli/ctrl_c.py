@@ -10,13 +10,12 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any, Final
+from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
-INTERRUPTED: Final = 130
-"""What shells give a command that SIGINT has ended."""
+from penstock.cli.main import INTERRUPTED
 
 
 class Commands(TyperGroup):

@@ -1,105 +1,28 @@
-"""The `penstock` command: collects the commands and starts the one that was asked for."""
+"""The `penstock` command. Ctrl-C ends it with one line from its first moment on, while its own code is loaded too."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import os
+import signal
+from types import FrameType
+from typing import Final
 
-import typer
-
-from penstock import __version__
-from penstock.cli import (
-    alerts,
-    alter,
-    audit,
-    create,
-    diagnose,
-    doctor,
-    drop,
-    explain,
-    graph,
-    health,
-    history,
-    info,
-    init,
-    optimize,
-    pause,
-    refresh,
-    repair,
-    resume,
-    run,
-    serve,
-    sql,
-    stats,
-    status,
-    subscribe,
-    subscriptions,
-    tick,
-    versions,
-)
-from penstock.cli.ctrl_c import Commands
-
-app = typer.Typer(
-    name="penstock",
-    cls=Commands,
-    no_args_is_help=True,
-    # Plain help: examples can be copied, and rich is not even imported for it.
-    rich_markup_mode=None,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Begin with: penstock init my-warehouse",
-)
-
-app.command("init")(init.init)
-app.command("sql")(sql.sql)
-app.command("doctor")(doctor.doctor)
-app.command("create")(create.create)
-app.command("alter")(alter.alter)
-app.command("drop")(drop.drop)
-app.command("refresh")(refresh.refresh)
-app.command("run")(run.run)
-app.command("serve")(serve.serve)
-app.command("tick")(tick.tick)
-app.command("pause")(pause.pause)
-app.command("resume")(resume.resume)
-app.command("optimize")(optimize.optimize)
-app.command("repair")(repair.repair)
-app.command("status")(status.status)
-app.command("diagnose")(diagnose.diagnose)
-app.command("history")(history.history)
-app.command("stats")(stats.stats)
-app.command("alerts")(alerts.alerts)
-app.command("health")(health.health)
-app.command("versions")(versions.versions)
-app.command("subscribe")(subscribe.subscribe)
-app.command("subscriptions")(subscriptions.subscriptions)
-app.command("graph")(graph.graph)
-app.command("info")(info.info)
-app.command("explain")(explain.explain)
-app.command("audit")(audit.audit)
-
-
-def _print_version(asked: bool) -> None:
-    if asked:
-        typer.echo(f"penstock {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def penstock(
-    version: Annotated[
-        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
-    ] = False,
-) -> None:
-    """Stream tables for Apache Spark.
-
-    Write a query and a freshness target; Penstock keeps a Delta table equal to the query, computing only what changed.
-    """
+INTERRUPTED: Final = 130
+"""What shells give a command that SIGINT has ended."""
 
 
 def main() -> None:
     """Run the command line."""
+    signal.signal(signal.SIGINT, _stop)
+    # Here and not above: to load the commands takes longest, and nothing is lost if that is cut off.
+    from penstock.cli.commands import app
+
     app()
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    os.write(2, b"interrupted\n")
+    os._exit(INTERRUPTED)
 
 
 if __name__ == "__main__":

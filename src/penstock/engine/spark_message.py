@@ -17,8 +17,9 @@ _SENTENCE: Final = re.compile(r"""((?>'[^']*'|"[^"]*"|`[^`]*`|.)*?)\. (?=\S)""")
 def first_lines(error: Exception | str) -> str:
     """The part of a Spark message that is meant for people: before the plan and the stack."""
     text = str(error).split("\n\nJVM stacktrace")[0]
+    said, mark, context = text.partition("\n== ")
     lines: list[str] = []
-    for line in text.splitlines():
+    for line in (said.split(";\n")[0] + mark + context).splitlines():
         if line.startswith(("'", "+-", ":-", "   +-")) and not line.startswith("== "):
             break
         lines.append(line)

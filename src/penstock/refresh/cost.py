@@ -4,6 +4,8 @@
 
 A run took what history says, from its beginning to its end. Past runs count the more the newer they are and the more
 like the present one in size; the first run of a process pays for starting, which its prior knows, and hardly counts.
+If first runs are all that is known of recomputing, what they took beyond any start is its work: to take that again for
+next to nothing would be the dear mistake.
 Runs of other stream tables speak for one that has few of its own, the more operators they share. So before any run the
 prior alone speaks, and after a few it is only a shape. Where more rows changed than there are, applying the changes
 cannot be less work than recomputing, whatever was estimated. The mode that loses is tried again now and then, if it is
@@ -51,6 +53,8 @@ _WRITTEN = (0.15e-6, 0.8e-8)
 _LOOKED_THROUGH = (0.03e-6, 0.1e-8)
 _COLD_START = 2.0
 """How much longer the first run of its kind takes in a process."""
+_LONGEST_START = 8.0
+"""How much of a first run can be for starting, on a machine that has other work too."""
 _TOUCHED = 20_000
 """Stored rows that are looked through for one changed row in the worst case: those of its file."""
 
@@ -246,11 +250,23 @@ def _estimate(action: Action, size: Size, runs: Sequence[Run], borrowed: Sequenc
 def _evidence(action: Action, size: Size, runs: Sequence[Run]) -> tuple[float, float]:
     """How much longer than the prior the runs took, as a sum of logarithms, and the weight of that sum."""
     total, weight = 0.0, 0.0
+    only_first = all(run.cold for run in runs)
     for age, run in enumerate(runs):
-        trust = _AGEING**age * _likeness(action, size, run.size) * (_COLD_WEIGHT if run.cold else 1.0)
-        total += trust * log(run.seconds / prior(action, run.size, run.cold))
+        longer, trust = _lesson(action, run, only_first)
+        trust *= _AGEING**age * _likeness(action, size, run.size)
+        total += trust * longer
         weight += trust
     return total, weight
+
+
+def _lesson(action: Action, run: Run, only_first: bool) -> tuple[float, float]:
+    """How much longer than the prior one run took, as a logarithm, and how far it is to be believed."""
+    if not run.cold:
+        return log(run.seconds / prior(action, run.size)), 1.0
+    worked = run.seconds - _LONGEST_START
+    if only_first and action is Action.FULL and worked > prior(action, run.size):
+        return log(worked / prior(action, run.size)), worked / run.seconds
+    return log(run.seconds / prior(action, run.size, cold=True)), _COLD_WEIGHT
 
 
 def _likeness(action: Action, size: Size, other: Size) -> float:

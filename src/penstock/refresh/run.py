@@ -20,7 +20,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from penstock.catalog.model import Action, RefreshMode, Status, StreamTableMeta
+from penstock.catalog.model import Action, Dependency, RefreshMode, Status, StreamTableMeta
 from penstock.catalog.writer import CatalogWriter
 from penstock.compile.plan import Plan
 from penstock.engine.commit import carry_frontier
@@ -397,11 +397,10 @@ class Refresher:
     def surveyed(self, meta: StreamTableMeta, definition: Definition, found: Standing, pins: Pins) -> Situation:
         """What a refresh of the stream table to the pins would find; no Spark job."""
 
-        def columns_used(source: str) -> tuple[str, ...]:
-            dependencies = self._catalog.dependencies_of(meta.id)
-            return next((each.columns_used for each in dependencies if each.source_id == source), ())
+        def known(source: str) -> Dependency | None:
+            return next((each for each in self._catalog.dependencies_of(meta.id) if each.source_id == source), None)
 
-        return survey(meta, definition, found, pins, self._logs, self._view_hash, columns_used, self._function_hash)
+        return survey(meta, definition, found, pins, self._logs, self._view_hash, known, self._function_hash)
 
 
 def _planned(workspace: Workspace, definition: Definition, situation: Situation) -> Plan:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from penstock.catalog.model import StreamTableMeta
+from penstock.catalog.model import Dependency, StreamTableMeta
 from penstock.engine.definition import Definition
 from penstock.engine.delta_log import DeltaLog
 from penstock.engine.interval import ChangeSet, classify
@@ -68,13 +68,13 @@ def survey(
     pins: Pins,
     logs: Logs,
     view_hash: Callable[[str], str],
-    columns_used: Callable[[str], tuple[str, ...]],
+    known: Callable[[str], Dependency | None],
     function_hash: Callable[[str], str | None],
 ) -> Situation:
     """What a refresh of the stream table to the pins would find.
 
-    `view_hash` tells a view's present text, `columns_used` what is read of a source, `function_hash` what a function
-    does now; asked only where it matters. QueryInvalid if a function is gone.
+    `view_hash` tells a view's present text, `known` what is read of a source under which name, `function_hash` what a
+    function does now; asked only where it matters. QueryInvalid if a function is gone.
     """
     before = stored_frontier(meta, pin)
     reasons: list[tuple[Reason | None, str | None]] = [(_of_the_table(meta, definition, pin), None)]
@@ -87,12 +87,13 @@ def survey(
             reasons.append((("SOURCE_CHANGED", f"{pins.moved[source]} is another table now"), source))
             continue
         log = logs.at(path)
-        change, reason = _change(log, path, source, before, pins)
-        used = columns_used(source)
+        dependency = known(source)
+        name, used = (dependency.source_name, dependency.columns_used) if dependency is not None else (path, ())
+        change, reason = _change(log, name, source, before, pins)
         if not used and not definition.reads:
             # It was defined before a query with no operator tree was asked what it uses.
             used = (*change.end.schema.names, *change.drift.dropped, *change.drift.renamed)
-        reasons += [(reason, source), (_of_the_drift(change, source, path, used), source)]
+        reasons += [(reason, source), (_of_the_drift(change, source, name, used), source)]
         change_sets[source] = change
         versions[change.end.table_id] = SourceVersion(change.after, change.end.committed_at)
     for view, held in definition.views.items():
@@ -148,7 +149,7 @@ def _of_the_function(name: str, held: str, function_hash: Callable[[str], str | 
 
 
 def _change(
-    log: DeltaLog, path: str, source: str, before: Frontier | None, pins: Pins
+    log: DeltaLog, name: str, source: str, before: Frontier | None, pins: Pins
 ) -> tuple[ChangeSet, Reason | None]:
     after = pins.versions[source] if source in pins.versions else log.latest_version()
     start = before.version(source) if before is not None and source in before.sources else after
@@ -160,18 +161,18 @@ def _change(
     except FrontierLost as lost:
         return classify(log, after, after), ("FRONTIER_LOST", lost.text)
     except ValueError:
-        return classify(log, after, after), ("SOURCE_CHANGED", f"{path} went back from version {start} to {after}")
+        return classify(log, after, after), ("SOURCE_CHANGED", f"{name} went back from version {start} to {after}")
 
 
-def _of_the_drift(change: ChangeSet, source: str, path: str, used: tuple[str, ...]) -> Reason | None:
+def _of_the_drift(change: ChangeSet, source: str, name: str, used: tuple[str, ...]) -> Reason | None:
     if change.end.table_id != source:
         fate = "replaced" if change.drift.replaced else "dropped and created again"
-        return "SOURCE_CHANGED", f"{path} was {fate}"
+        return "SOURCE_CHANGED", f"{name} was {fate}"
     if change.schema_change is None:
         return None
     verdict = classify_drift(change.drift, used)
     # Broken or not, the query has the last word: a star in a subquery may do without the column.
-    return None if isinstance(verdict, Continue) else ("SOURCE_CHANGED", f"{verdict.reason} in {path}")
+    return None if isinstance(verdict, Continue) else ("SOURCE_CHANGED", f"{verdict.reason} in {name}")
 
 
 def stored_frontier(meta: StreamTableMeta, pin: Standing) -> Frontier | None:

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 import penstock
-from penstock.cli.main import app
+from penstock.cli.commands import app
 from penstock.errors import CatalogError, CatalogLost
 from penstock.testing.oracle import assert_exact
 

@@ -148,6 +148,35 @@ def test_what_stands_in_a_view_is_told_by_the_view(shop: StreamTables) -> None:
     assert reason.startswith("rand() at line 1, column 12 of the view reasons.luck. ")
 
 
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("SELECT count(DISTINCT uuid()) AS c FROM orders", '"count(DISTINCT uuid())" should not appear'),
+        (
+            "SELECT o.id FROM orders o JOIN refunds r ON o.id = r.id AND rand() > 0.5",
+            'is "((id = id) AND (rand() > 0.5))"',
+        ),
+        ("SELECT DISTINCT m FROM orders", "the type of column `m` is"),
+    ],
+)
+def test_a_query_that_spark_refuses_is_told_without_its_plan(shop: StreamTables, query: str, said: str) -> None:
+    with pytest.raises(QueryInvalid) as refused:
+        shop.explain(query)
+    assert said in refused.value.text
+    assert "\n" not in refused.value.text
+    assert not LEAKED.search(str(refused.value))
+
+
+def test_a_source_that_changed_is_told_by_its_name(shop: StreamTables) -> None:
+    shop.sql("CREATE STREAM TABLE upper AS SELECT id, amount FROM orders")
+    shop.sql("CREATE STREAM TABLE lower AS SELECT sum(amount) AS total FROM upper")
+    shop.sql("CREATE OR REPLACE STREAM TABLE upper AS SELECT id, amount * 2 AS amount FROM orders")
+    done = shop.refresh("lower")
+    assert done.reason == (
+        f"column amount was decimal(12,2) and is now decimal(14,2) in reasons.upper, see {link('SOURCE_CHANGED')}"
+    )
+
+
 def test_a_column_that_a_star_brought_is_named(shop: StreamTables) -> None:
     reason = shop.explain("SELECT * FROM payloads").reason or ""
     assert reason.startswith("payload in * at line 1, column 8 of the query is of type VARIANT. ")

@@ -17,8 +17,8 @@ from fake_tables import NOON, FakeSubscription, FakeTables, RefreshResult, fake_
 from typer.testing import CliRunner, Result
 
 from penstock.cli import prompt
+from penstock.cli.commands import app
 from penstock.cli.desk import Desk
-from penstock.cli.main import app
 from penstock.errors import QueryFailed
 from penstock.settings import Settings
 
@@ -51,9 +51,25 @@ def test_every_command_is_listed() -> None:
 
 
 def test_help_does_not_load_spark() -> None:
-    code = "import sys; from penstock.cli.main import app; app(['create', '--help'], standalone_mode=False)\n"
+    code = "import sys; from penstock.cli.commands import app; app(['create', '--help'], standalone_mode=False)\n"
     code += "sys.exit(any(name.split('.')[0] in {'pyspark', 'deltalake', 'pyarrow', 'pandas'} for name in sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
+
+
+@pytest.mark.parametrize("module", ["typer", "penstock.cli.ctrl_c", "penstock.cli.versions"])
+def test_an_interrupt_while_the_code_is_loaded_is_one_line(module: str) -> None:
+    code = f"""
+import os, signal, sys
+class Interrupt:
+    def find_spec(self, name, *_):
+        if name == {module!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupt())
+from penstock.cli.main import main
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", code, "--version"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
 
 
 def test_create_passes_everything_on(warehouse: Path) -> None:

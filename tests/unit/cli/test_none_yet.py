@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from penstock.catalog.open_catalog import CATALOG_FILE, open_catalog
-from penstock.cli.main import app
+from penstock.cli.commands import app
 
 
 @pytest.mark.parametrize("command", ["status", "stats", "info", "graph"])

@@ -11,8 +11,8 @@ from fake_tables import FakeTables, fake_openers
 from typer.testing import CliRunner, Result
 
 from penstock.cli import prompt
+from penstock.cli.commands import app
 from penstock.cli.desk import Desk
-from penstock.cli.main import app
 
 
 @pytest.fixture

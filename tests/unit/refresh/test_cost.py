@@ -132,6 +132,19 @@ def test_a_first_run_is_told_with_the_figure_of_history() -> None:
     assert choose(size, [first], 2).to_json()["full_last_seconds"] == 18.0
 
 
+def test_a_fill_that_took_longer_than_any_start_is_believed_until_more_is_known() -> None:
+    """By itself the prior would recompute; where the only fill took 18 s, that is no good guess."""
+    size = Size(10, 5_000, 5_000, statements=3)
+    fill, usual = (run(0, Action.FULL, seconds, changed=5_000, at_rest=5_000) for seconds in (18.0, 3.0))
+    assert [choose(size, runs, 2).action for runs in ([], [usual])] == [Action.FULL, Action.FULL]
+    choice = choose(size, [fill], 2)
+    assert choice.action is Action.INCREMENTAL
+    assert choice.full.seconds > 2
+    assert choice.full.last == 18.0
+    again = newest_first(fill, run(1, Action.FULL, 0.2, changed=5_000, at_rest=5_000))
+    assert choose(size, again, 2).action is Action.FULL
+
+
 def test_first_runs_alone_teach_too() -> None:
     """Each refresh in a process of its own, as by the command line: nothing else is ever seen."""
     size = Size(100, 1_000_000, 1000)

@@ -11,13 +11,17 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from penstock.catalog import StreamTableMeta
+from penstock.catalog import Dependency, SourceType, StreamTableMeta
 from penstock.engine.workspace import Logs
 from penstock.names import Frontier, SourceVersion, TableName
 from penstock.refresh.survey import Pins, Situation, survey
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 META = StreamTableMeta(name=TableName.parse("a"), table_id="a", path="", query="", definition_hash="h")
+
+
+def known(source: str) -> Dependency:
+    return Dependency(source_id=source, source_name="shop.orders", source_type=SourceType.TABLE, columns_used=("id",))
 
 
 @pytest.fixture
@@ -35,7 +39,7 @@ def surveyed(orders: Path, stored: int, pinned: int, stamp: datetime = NOW) -> t
     record = SimpleNamespace(frontier=before, definition_hash="h")
     pin: Any = SimpleNamespace(record=record, record_version=1, damaged=None)
     pins = Pins({source: pinned}, stamp, {"x": pinned})
-    found = survey(META, definition, pin, pins, Logs(), lambda _: "", lambda _: ("id",), lambda _: None)
+    found = survey(META, definition, pin, pins, Logs(), lambda _: "", known, lambda _: None)
     return found, source
 
 
@@ -60,7 +64,7 @@ def test_whoever_is_ahead_of_the_pins_stays_there_with_what_it_showed(orders: Pa
 def test_a_source_that_really_went_back_is_a_reason_to_rebuild(orders: Path) -> None:
     found, source = surveyed(orders, stored=9, pinned=4)
     assert found.rebuild is not None
-    assert found.rebuild[0] == "SOURCE_CHANGED"
+    assert found.rebuild == ("SOURCE_CHANGED", "shop.orders went back from version 9 to 4"), "by its name"
     assert found.after.version(source) == 4
 
 
@@ -75,6 +79,6 @@ def test_whoever_is_partly_ahead_of_the_pins_claims_nothing_of_what_it_shows(ord
         record=SimpleNamespace(frontier=before, definition_hash="h"), record_version=1, damaged=None
     )
     pins = Pins({first: 1, second: 4}, NOW, {"x": 1})
-    found = survey(META, definition, pin, pins, Logs(), lambda _: "", lambda _: ("id",), lambda _: None)
+    found = survey(META, definition, pin, pins, Logs(), lambda _: "", known, lambda _: None)
     assert {source: found.after.version(source) for source in paths} == {first: 3, second: 4}
     assert found.after.bases is None
