@@ -25,6 +25,8 @@ STORAGE_FOLDER: Final = "stream_tables"
 
 def warehouse_folder(path: str | Path) -> Path:
     """The folder that was named, there or not; WarehouseUnusable if no warehouse could be in it."""
+    if isinstance(path, str) and not path.strip():
+        raise WarehouseUnusable(path=repr(path), why="it names no folder", fix="Give a path; . is this folder.")
     if address := split_address(path):
         scheme, place = address
         if scheme == "file":

@@ -70,6 +70,13 @@ def test_an_address_is_no_file_of_a_catalog_and_no_folder_of_jars(
     assert list(here.iterdir()) == []
 
 
+@pytest.mark.parametrize("path", ["", "  "])
+def test_an_empty_path_names_no_folder(here: Path, path: str) -> None:
+    with pytest.raises(WarehouseUnusable, match="names no folder"):
+        warehouse_folder(path)
+    assert warehouse_folder(".") == here
+
+
 def test_paths_with_colons_are_paths(here: Path) -> None:
     assert warehouse_folder("a:b/c") == here / "a:b" / "c"
     assert warehouse_folder(here / "s3a:" / "x") == here / "s3a:" / "x"
