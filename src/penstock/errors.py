@@ -3,8 +3,8 @@
     PenstockError
     ├── UsageError                what was asked for cannot be done as asked            NEVER
     │   ├── InvalidName, InvalidTargetLag, InvalidMode, InvalidSetting, InvalidStatement, InvalidRun, InvalidFilter
-    │   ├── InvalidArgument, CalledByProgress, InvalidValue, PackageMissing, StreamTableGone, NoKey, NotRetained, NotReached
-    │   ├── SubscriptionExists, SubscriptionNotFound, SubscriptionEnded
+    │   ├── InvalidArgument, InvalidValue, CalledByProgress, PackageMissing, StreamTableGone, NoKey
+    │   ├── NotRetained, NotReached, SubscriptionExists, SubscriptionNotFound, SubscriptionEnded
     │   ├── TableExists, SchemaNotFound, StreamTableNotFound, HasConsumers, CycleInGraph, NoCommonInstant
     │   ├── IsStreamTable, SchemaHoldsStreamTables, HasReaders, ReadersBreak, OnlyTables
     │   ├── NotAuthenticated, NotGranted, TooManyClients, TooSlow, RequestTooLarge, RequestRefused, ServerStopping
