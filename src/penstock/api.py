@@ -398,7 +398,9 @@ class StreamTables:
         """Spark's REFRESH: of a stream table it means ours, which Spark would answer without doing anything."""
         if self._warehouse.catalog.find(self._name(name)) is not None:
             return _refreshed([self.refresh(name, progress=progress)])
-        if not self.spark.catalog.tableExists(name):
+        with statement_errors(self.spark, statement.sql):
+            exists = self.spark.catalog.tableExists(name)
+        if not exists:
             self._find(name)
         self._pass_through(statement, yes=False)
         return _said("refresh", f"{name} is no stream table: Spark will read its files anew, and nothing was computed")
