@@ -404,8 +404,11 @@ class StreamTables:
             table = None
         if table is not None and self._warehouse.catalog.find(table) is not None:
             return _refreshed([self.refresh(what, progress=progress)])
-        if plain.is_name and not self.spark.catalog.tableExists(what):
-            self._find(what)
+        if plain.is_name:
+            with statement_errors(self.spark, statement.sql):
+                exists = self.spark.catalog.tableExists(what)
+            if not exists:
+                self._find(what)
         self._pass_through(statement, yes=False)
         if plain.is_name:
             told = f"{what} is no stream table: Spark will read its files anew, and nothing was computed"

@@ -8,6 +8,7 @@ means one thing everywhere, so what annotations cannot say stands in one table.
 from __future__ import annotations
 
 import inspect
+import math
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from datetime import datetime, timedelta
 from difflib import get_close_matches
 from functools import wraps
 from pathlib import Path
+from threading import TIMEOUT_MAX
 from typing import Any, Final, Literal, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from penstock.errors import InvalidArgument
@@ -22,13 +24,17 @@ from penstock.errors import InvalidArgument
 Checked = TypeVar("Checked", bound=Callable[..., Any])
 
 
+_WHOLE: Final = 2**63
+"""Whole numbers below it, and not below its opposite, are what catalogs and tables hold."""
+
+
 @dataclass(frozen=True, slots=True)
 class Parameter:
     """What a parameter accepts beyond its type, and an example of it."""
 
     example: str
-    least: int | None = None
-    most: int | None = None
+    least: int = -_WHOLE
+    most: int = _WHOLE - 1
     has_zone: bool = False
     """A moment without a time zone is none."""
 
@@ -82,6 +88,10 @@ PARAMETERS: Final[Mapping[str, Parameter]] = {
     "commits": Parameter("1"),
     "limit": Parameter("100"),
     "may_read": Parameter("lambda name: True"),
+    "moment": Parameter("datetime(2026, 1, 31, 12, tzinfo=UTC)", has_zone=True),
+    "entry": Parameter("changelog.newest()"),
+    "entries": Parameter("changelog.after_version(0)"),
+    "before": Parameter("0"),
     "by": Parameter("timedelta(seconds=1)"),
     "seconds": Parameter("1.5"),
 }
@@ -135,12 +145,18 @@ def check_argument(call: str, name: str, kind: Any, value: Any) -> None:
         elif type(value).__module__.startswith("pandas."):
             fix += " Of pandas' rows make a table first: ps.spark.createDataFrame(…).write.saveAsTable(…)."
         raise InvalidArgument(call=call, why=f"was given {shown(value)} for {name}", fix=fix)
-    if isinstance(value, int) and (
-        (said.least is not None and value < said.least) or (said.most is not None and value > said.most)
-    ):
-        bounds = f"from {said.least} " + ("on" if said.most is None else f"to {said.most}")
+    if isinstance(value, int) and not said.least <= value <= said.most:
+        bounds = f"from {said.least} to {said.most}"
+        if said.most == _WHOLE - 1:
+            bounds = "that 64 bits hold" if not -_WHOLE <= value < _WHOLE else f"from {said.least} on"
         fix = f"Give a whole number {bounds}, such as {said.example}."
         raise InvalidArgument(call=call, why=f"was given {value} for {name}", fix=fix)
+    if isinstance(value, float) and (math.isnan(value) or value > TIMEOUT_MAX):
+        fix = f"Give a number of seconds that can be waited, such as {said.example}."
+        raise InvalidArgument(call=call, why=f"was given {value} for {name}", fix=fix)
+    if isinstance(value, str) and not _is_unicode(value):
+        fix = f"Give text whose characters Unicode has, such as {said.example}."
+        raise InvalidArgument(call=call, why=f"was given {ascii(value)[:60]} for {name}, half a character", fix=fix)
     if said.has_zone and isinstance(value, datetime) and value.tzinfo is None:
         fix = f"Give a moment that says its time zone, such as {said.example}."
         raise InvalidArgument(call=call, why=f"was given {shown(value)} for {name}, without a time zone", fix=fix)
@@ -171,6 +187,15 @@ def fits(value: Any, kind: Any) -> bool:
     if kind in (int, float):
         return isinstance(value, int if kind is int else (int, float)) and not isinstance(value, bool)
     return isinstance(value, kind) or _is_namesake(value, kind)
+
+
+def _is_unicode(text: str) -> bool:
+    """False of text with half of a pair of surrogates, as is left where a name of a file could not be decoded."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _is_many(kind: Any) -> bool:

@@ -3,8 +3,8 @@
     PenstockError
     ├── UsageError                what was asked for cannot be done as asked            NEVER
     │   ├── InvalidName, InvalidTargetLag, InvalidMode, InvalidSetting, InvalidStatement, InvalidRun, InvalidFilter
-    │   ├── InvalidArgument, InvalidValue, PackageMissing, StreamTableGone, NoKey, NotRetained, NotReached
-    │   ├── SubscriptionExists, SubscriptionNotFound, SubscriptionEnded
+    │   ├── InvalidArgument, InvalidValue, CalledByProgress, PackageMissing, StreamTableGone, NoKey
+    │   ├── NotRetained, NotReached, SubscriptionExists, SubscriptionNotFound, SubscriptionEnded
     │   ├── TableExists, SchemaNotFound, StreamTableNotFound, HasConsumers, CycleInGraph, NoCommonInstant
     │   ├── IsStreamTable, SchemaHoldsStreamTables, HasReaders, ReadersBreak, OnlyTables
     │   ├── NotAuthenticated, NotGranted, TooManyClients, TooSlow, RequestTooLarge, RequestRefused, ServerStopping
@@ -162,6 +162,14 @@ class InvalidArgument(UsageError):
     condition = "INVALID_ARGUMENT"
     message = "{call}() {why}"
     hint = "{fix}"
+
+
+class CalledByProgress(UsageError):
+    """A function for progress asked for work on a stream table, and the work that it is told of waits for it."""
+
+    condition = "CALLED_BY_PROGRESS"
+    message = "a function that is told of the progress of {name} cannot refresh or optimize: that work waits for it"
+    hint = "Let it note what is to be done, and do that when the refresh has returned."
 
 
 class InvalidValue(UsageError):

@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from penstock.compile.reasons import with_link
+
 SHOP = """
     CREATE SCHEMA shop; USE shop;
     CREATE TABLE src (id INT, v INT) USING delta LOCATION '{root}/a'; INSERT INTO src VALUES (1, 1), (2, 2);
@@ -46,9 +48,18 @@ def test_another_process_finds_tables_views_and_stream_tables(told: list[dict[st
 @pytest.mark.parametrize("how", ["dropped and made elsewhere", "swapped for another"])
 def test_a_name_that_was_moved_elsewhere_is_followed(told: list[dict[str, Any]], how: str) -> None:
     moved = told[1][how]
-    assert moved["actions"] == ["REINITIALIZE", "SOURCE_CHANGED: shop.src is another table now"]
+    because = with_link("SOURCE_CHANGED", "shop.src is another table now")
+    assert moved["actions"] == ["REINITIALIZE", f"SOURCE_CHANGED: {because}"]
     assert moved["rows"] == moved["query"] == moved["read afresh before"]
     assert moved["then"] == ["NO_DATA", "INCREMENTAL"]
+
+
+def test_a_table_whose_folder_is_away_is_missing_and_goes_on_when_it_is_back(told: list[dict[str, Any]]) -> None:
+    away = told[1]["away"]
+    assert away["says"] == ["SOURCE_MISSING", "SOURCE_MISSING"]
+    assert not away["written"]
+    assert away["rows"] == away["query"]
+    assert away["then"] == "NO_DATA"
 
 
 def _said(ps: Any, text: str) -> list[list[Any]]:
@@ -100,7 +111,28 @@ def _move(ps: Any, root: Path) -> dict[str, Any]:
     ps.spark.sql("CREATE TABLE src_c USING delta AS SELECT 8 AS id, 3 AS v")
     ps.spark.sql("ALTER TABLE src RENAME TO src_b")
     ps.spark.sql("ALTER TABLE src_c RENAME TO src")
-    return {"found again": again, "dropped and made elsewhere": elsewhere, "swapped for another": _moved(ps)}
+    swapped = _moved(ps)
+    away = _away(ps, root)
+    return {"found again": again, "away": away, "dropped and made elsewhere": elsewhere, "swapped for another": swapped}
+
+
+def _away(ps: Any, root: Path) -> dict[str, Any]:
+    """The folder of a table that the metastore knows is moved away, and back."""
+    from penstock.errors import PenstockError
+
+    place = root / "warehouse" / "tables" / "shop.db" / "src"
+    place.rename(root / "away")
+    told = []
+    for _ in range(2):
+        try:
+            ps.refresh("st")
+        except PenstockError as error:
+            told.append(error.condition)
+    found = {"says": told, "written": place.exists(), "rows": _said(ps, "SELECT * FROM st")}
+    (root / "away").rename(place)
+    found["then"] = ps.refresh("st").action.value
+    found["query"] = _said(ps, "SELECT v, count(*) FROM src GROUP BY v")
+    return found
 
 
 def main(part: str, root: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,8 +14,11 @@ import pytest
 import penstock
 from penstock.api import StreamTables
 from penstock.arguments import PARAMETERS, checked, fits
+from penstock.engine.changelog import Changelog, Entry
+from penstock.engine.commit_record import CommitRecord
 from penstock.errors import InvalidArgument
 from penstock.monitor.http import Server
+from penstock.names import Frontier
 from penstock.schedule.running import Running
 from penstock.subscribe.all_changes import AllChanges
 from penstock.subscribe.callback import CallbackSubscription
@@ -23,8 +27,19 @@ from penstock.subscribe.key_watch import KeyWatch
 from penstock.subscribe.subscription import Subscription
 from penstock.testing import FakeClock
 
-CLASSES = (StreamTables, Subscription, CallbackSubscription, KeyWatch, AllChanges, Running, Server, FakeClock)
-OTHERS = {"penstock.open": penstock.open, "penstock.look": penstock.look}
+CLASSES = (
+    StreamTables,
+    Subscription,
+    CallbackSubscription,
+    KeyWatch,
+    AllChanges,
+    Changelog,
+    Running,
+    Server,
+    FakeClock,
+)
+OTHERS = {"penstock.open": penstock.open, "penstock.look": penstock.look, "penstock.repair": penstock.repair}
+ENTRY = Entry(0, CommitRecord("", "", "", "", Frontier({})))
 RIGHT = (
     "orders",
     1,
@@ -36,6 +51,8 @@ RIGHT = (
     datetime(2026, 1, 1, tzinfo=UTC),
     None,
     "every",
+    ENTRY,
+    [ENTRY],
     datetime(2026, 1, 1, tzinfo=UTC) - datetime(2025, 1, 1, tzinfo=UTC),
 )
 
@@ -146,6 +163,30 @@ def test_refused_calls_change_nothing(tmp_path: Path) -> None:
         "spark=SparkSession.builder…getOrCreate().",
     ]
     assert not (tmp_path / "other").exists()
+
+
+def test_a_value_of_the_right_type_that_nothing_can_hold_is_refused_too(tmp_path: Path) -> None:
+    with penstock.look(tmp_path / "warehouse") as ps:
+        changes = ps.all_changes()
+        told = []
+        for call in (
+            lambda: ps.history(max_rows=2**63),
+            lambda: changes.page(-(2**63) - 1, 10),
+            lambda: changes.wait(0, timeout=math.nan),
+            lambda: changes.wait(0, timeout=math.inf),
+            lambda: ps.history("half\ud800"),
+        ):
+            with pytest.raises(InvalidArgument) as refused:
+                call()
+            told.append(str(refused.value).replace("[INVALID_ARGUMENT] ", "").replace("\n  ", " | "))
+    assert told == [
+        "history() was given 9223372036854775808 for max_rows | Give a whole number that 64 bits hold, such as 20.",
+        "page() was given -9223372036854775809 for since_lsn | Give a whole number that 64 bits hold, such as 0.",
+        "wait() was given nan for timeout | Give a number of seconds that can be waited, such as 1.5.",
+        "wait() was given inf for timeout | Give a number of seconds that can be waited, such as 1.5.",
+        "history() was given 'half\\ud800' for name, half a character | Give text whose characters Unicode has, such "
+        'as "revenue".',
+    ]
 
 
 def test_names_may_come_in_whatever_gives_them_one_by_one() -> None:

@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 import numpy as np
 import pyarrow as pa
 
+from penstock.arguments import checked
 from penstock.changes.commit_changes import CommitChanges, Positions
 from penstock.engine.changelog_rows import Shape
 from penstock.engine.commit_record import CommitRecord, record_in
@@ -52,6 +53,7 @@ class Entry:
         return self.record.last_lsn
 
 
+@checked
 class Changelog:
     """What happened to one stream table, commit by commit, as far back as its log and files go."""
 

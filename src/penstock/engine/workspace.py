@@ -26,6 +26,7 @@ from penstock.engine.delta_log import DeltaLog
 from penstock.engine.file_columns import FileColumns
 from penstock.engine.pinned_query import by_delta, by_file_list, folder, query_with
 from penstock.engine.prepared import PreparedStatements
+from penstock.engine.readable import require_readable
 from penstock.engine.registry import view_query
 from penstock.engine.result_settings import session_for
 from penstock.engine.scan import scan
@@ -141,6 +142,11 @@ class Workspace:
         if held is None or held[0] != (query, key, columns, schemas):
             held = self._plan = (query, key, columns, schemas), self._planned(query, key, columns)
         return held[1]
+
+    def require_sources(self, definition: Definition) -> None:
+        """SourceMissing if a table that a definition reads is away, which Spark would say in other ways."""
+        for kept in definition.sources.values():
+            require_readable(self.logs.at(kept))
 
     def plan_anew(self, query: str, key: tuple[str, ...], columns: tuple[str, ...]) -> Plan:
         """The plan for the query as it reads now, for a rebuild: its tables, views and types may have changed."""

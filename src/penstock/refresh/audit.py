@@ -60,6 +60,7 @@ def audit(meta: StreamTableMeta, workspace: Workspace, frontier: Frontier | None
         )
     started = time.perf_counter()
     definition = Definition.from_json(standing(workspace.logs.at(meta.path)).definition)
+    workspace.require_sources(definition)
     versions = {workspace.logs.folder(kept): frontier.version(source) for source, kept in definition.sources.items()}
     with workspace.alone(), data_errors(str(meta.name)):
         found = bag_difference(

@@ -17,7 +17,7 @@ from penstock.engine.interval import ChangeSet, classify
 from penstock.engine.large_sources import LargeSources
 from penstock.engine.pinned_clock import timestamp_text
 from penstock.engine.storage import Storage
-from penstock.errors import FrontierLost
+from penstock.errors import FrontierLost, QueryInvalid
 from penstock.names import WEIGHT, Frontier, SourceVersion, quote
 from penstock.operators.consolidate import group_by_bits, kept_by_bits
 from penstock.operators.delta_query import STORED, DeltaQuery, Leaf, LeafKind, Moment
@@ -167,7 +167,11 @@ def explain_table(warehouse: Warehouse, meta: StreamTableMeta) -> Explanation:
     definition = warehouse.definition(meta)
     workspace = warehouse.workspace(definition)
     with workspace.alone():
-        plan = workspace.plan_anew(definition.query, definition.key, definition.shown)
+        try:
+            plan = workspace.plan_anew(definition.query, definition.key, definition.shown)
+        except QueryInvalid:
+            workspace.require_sources(definition)
+            raise
     storage = Storage.open(meta.path)
     held = warehouse.logs.at(storage.path).snapshot(storage.version)
     stored = f"delta.{quote(storage.path)} VERSION AS OF {storage.version}"

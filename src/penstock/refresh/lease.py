@@ -18,6 +18,7 @@ from penstock.catalog.owner import current_owner
 from penstock.catalog.writer import CatalogWriter
 from penstock.errors import LeaseLost, PenstockError, TableBusy
 from penstock.interrupts import Whole
+from penstock.refresh.listener import refuse_to_listeners
 
 PATIENCE = timedelta(minutes=10)
 """How long a refresh waits for another worker on the same table."""
@@ -74,6 +75,7 @@ def hold(
     patience: timedelta,
 ) -> Iterator[HeldLease]:
     """Take the table, waiting while another worker has it; TableBusy when patience ends."""
+    refuse_to_listeners()
     deadline = now() + patience
     held: HeldLease | None = None
     try:

@@ -1,7 +1,8 @@
 """Whoever listens to the progress of work: told by one thread at a time, and never able to hurt the work.
 
 What the listener raises is logged once, and then it is told nothing more. KeyboardInterrupt and SystemExit go through:
-they are not about what was told.
+they are not about what was told. The work waits until the listener returns, so a listener that waited for work would
+wait for ever: it is refused.
 """
 
 from __future__ import annotations
@@ -9,8 +10,11 @@ from __future__ import annotations
 import logging
 import threading
 
+from penstock.errors import CalledByProgress
 from penstock.refresh.result import Progress, Report
 
+_told = threading.local()
+"""Of a thread: the stream table that it is telling a listener of."""
 _log = logging.getLogger("penstock.refresh")
 
 
@@ -24,6 +28,7 @@ def listener(report: Report | None) -> Report | None:
         with lock:
             if failed.is_set():
                 return
+            _told.name = progress.name
             try:
                 report(progress)
             except (KeyboardInterrupt, SystemExit):
@@ -34,5 +39,14 @@ def listener(report: Report | None) -> Report | None:
                 _log.warning(
                     "the progress of %s is told no more, because the function for it raised %s", progress.name, why
                 )
+            finally:
+                _told.name = None
 
     return told
+
+
+def refuse_to_listeners() -> None:
+    """CalledByProgress if this thread is in a listener, for which other work waits."""
+    name = getattr(_told, "name", None)
+    if name is not None:
+        raise CalledByProgress(name=name)

@@ -15,7 +15,7 @@ from deltalake import write_deltalake
 from warehouses import warehouse
 
 import penstock
-from penstock.errors import PenstockError, SourceMissing, StorageMissing
+from penstock.errors import PenstockError, SourceMissing, StatementFailed, StorageMissing
 from penstock.testing.oracle import assert_exact
 
 if TYPE_CHECKING:
@@ -130,6 +130,12 @@ def test_sources_that_are_away_are_missing_and_go_on_where_they_were(spark: Spar
             told = {each.stream_table for each in ps.alerts() if each.facts.get("condition") == "SOURCE_MISSING"}
             assert told == {f"shop.{name}" for name in OVER}
             assert "SOURCE_MISSING" in [each.code for each in ps.diagnose("of_man").findings]
+            for name in OVER.keys() - {"of_files"}:
+                for ask in (ps.explain, ps.audit):
+                    with pytest.raises(SourceMissing):
+                        ask(name)
+            with pytest.raises(StatementFailed):
+                ps.sql("REFRESH TABLE ext")
             # A statement must not make the catalog forget what is away.
             ps.sql("CREATE SCHEMA IF NOT EXISTS shop")
         assert content(disk, managed, away) == before

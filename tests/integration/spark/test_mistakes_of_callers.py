@@ -42,6 +42,19 @@ def test_a_progress_function_that_raises_is_left_out_and_the_refresh_goes_on(
     assert [each.n for each in ps.table("total").collect()] == [6]
 
 
+def test_a_progress_function_that_asks_for_work_is_refused_instead_of_waiting_for_itself(
+    ps: StreamTables, caplog: pytest.LogCaptureFixture
+) -> None:
+    ps.sql("CREATE TABLE orders AS SELECT id FROM range(5)")
+    ps.create_stream_table("total", "SELECT count(*) AS n FROM orders")
+    ps.sql("INSERT INTO orders VALUES (7)")
+    with caplog.at_level(logging.WARNING):
+        assert ps.refresh("total", progress=lambda _: ps.refresh("total")).rows_inserted == 1
+    assert "CALLED_BY_PROGRESS" in caplog.text
+    assert {(each.status, each.errors) for each in ps.status()} == {("ACTIVE", 0)}
+    assert ps.refresh("total").action == "NO_DATA"
+
+
 def test_an_interruption_inside_a_callback_leaves_neither_lease_nor_error_nor_half_a_table(ps: StreamTables) -> None:
     ps.sql("CREATE TABLE orders AS SELECT id FROM range(5)")
     with pytest.raises(KeyboardInterrupt):
