@@ -80,7 +80,7 @@ PARAMETERS: Final[Mapping[str, Parameter]] = {
     "delivery": Parameter('"net"'),
     "durable": Parameter('"mailer"'),
     "watch.key": Parameter('"north"'),
-    "since_lsn": Parameter("0"),
+    "since_lsn": Parameter("0", most=2**64 - 1),
     "call": Parameter("print"),
     "on_error": Parameter("print"),
     "on_complete": Parameter("print"),
@@ -147,8 +147,8 @@ def check_argument(call: str, name: str, kind: Any, value: Any) -> None:
         raise InvalidArgument(call=call, why=f"was given {shown(value)} for {name}", fix=fix)
     if isinstance(value, int) and not said.least <= value <= said.most:
         bounds = f"from {said.least} to {said.most}"
-        if said.most == _WHOLE - 1:
-            bounds = "that 64 bits hold" if not -_WHOLE <= value < _WHOLE else f"from {said.least} on"
+        if said.most >= _WHOLE - 1:
+            bounds = f"from {said.least} on" if -_WHOLE <= value <= said.most else "that 64 bits hold"
         fix = f"Give a whole number {bounds}, such as {said.example}."
         raise InvalidArgument(call=call, why=f"was given {value} for {name}", fix=fix)
     if isinstance(value, float) and (math.isnan(value) or value > TIMEOUT_MAX):
