@@ -528,6 +528,7 @@ class StreamTables:
         return Replacement(column_changes(before, warehouse.definition(held)), refreshed)
 
     def _text_of(self, query: DataFrame | Callable[[SparkSession], DataFrame]) -> str:
+        keep_names(self._warehouse)
         frame = frame_from(query, self.spark) if callable(query) else query
         settings, database = result_settings(self.spark), registry.current_schema(self.spark)
         try:
@@ -708,6 +709,7 @@ class StreamTables:
     def audit(self, name: str) -> AuditReport:
         """Recompute the query at the stored frontier and compare."""
         meta = self._find(name)
+        keep_names(self._warehouse)
         frontier, version = self._state(meta)
         return audit(meta, self._warehouse.workspace(self._warehouse.definition(meta)), frontier, version)
 

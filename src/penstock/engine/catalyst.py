@@ -10,10 +10,12 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.engine.jvm import java
+from penstock.engine.silence import unlogged
 from penstock.names import quote
 
 _callbacks = threading.Lock()
@@ -280,18 +282,22 @@ class Catalyst:
         return self.session.sessionState().sqlParser().parseMultipartIdentifier(text)
 
     def identified(self, plan: Any) -> Any | None:
-        """The statement that a constant IDENTIFIER(…) makes of a plan; None if the name is known only later."""
+        """What an IDENTIFIER(…) makes of a plan, if it is one; None if the name is known only later."""
         if node_kind(plan) != "PlanWithUnresolvedIdentifier":
             return plan
         name = self.constant(plan.identifierExpr())
         return None if name is None else plan.planBuilder().apply(self.parse_name(name), plan.children())
 
-    @staticmethod
-    def constant(expression: Any) -> str | None:
-        """The value of an expression that is written out, as text; None if it is known only later."""
+    def constant(self, expression: Any) -> str | None:
+        """The value of an expression over no row, variables of the session included, as text; None if it is known only
+        later, as that of a script's own variable is.
+        """
+        alone = self.logical.Project(self.seq([self.alias(expression, "value")]), self.logical.OneRowRelation())
         try:
-            value = expression.eval(None) if expression.foldable() else None
-        except Py4JError:
+            with unlogged():
+                settled = self.analyse(alone).projectList().head().child()
+                value = settled.eval(None) if settled.foldable() else None
+        except (PySparkException, Py4JError):
             return None
         return None if value is None else str(value)
 

@@ -40,6 +40,13 @@ def columns_read_by_name(spark: SparkSession, query: str) -> dict[str, tuple[tup
     return found
 
 
+def names_read(spark: SparkSession, query: str) -> list[tuple[str, ...]]:
+    """The names of tables and views that a query's text reads, in the parts in which they are written."""
+    catalyst = Catalyst(spark)
+    relations = _relations(catalyst, _parsed(catalyst, query)).values()
+    return [tuple(str(part) for part in catalyst.items(each.multipartIdentifier())) for each in relations]
+
+
 def frame_as_defined(
     spark: SparkSession, query: str, reads: Reads, instead: Mapping[TableName, DataFrame] = MappingProxyType({})
 ) -> DataFrame:
@@ -125,7 +132,7 @@ def _view(shown: Any) -> TableName | None:
 
 def _parsed(catalyst: Catalyst, query: str) -> Any:
     """The query's parsed plan, in which a relation's name is that of a table or view and not of a WITH."""
-    plan = catalyst.session.sessionState().sqlParser().parsePlan(query)
+    plan = catalyst.rewrite(catalyst.parse_plan(query), catalyst.identified)
     return catalyst.analysis_rule("CTESubstitution").apply(plan)
 
 

@@ -3,7 +3,7 @@
 Nothing is analysed and no name is looked up, so a deed says what was written: `parts` of a name, or a folder. Only the
 target counts, never what is read. A statement that is not known here and works on something counts as a change of it:
 the harmless ones are listed, not the others. What only runs or is only known later (an IDENTIFIER(…) or EXECUTE
-IMMEDIATE of a variable) has no deeds.
+IMMEDIATE of a script's own variable) has no deeds.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -127,8 +128,8 @@ def read_targets(spark: SparkSession, statement: str) -> list[Target]:
     try:
         with unlogged():
             return list(_of_text(catalyst, statement))
-    except PySparkException:
-        # Whoever runs it is told.
+    except (PySparkException, Py4JError):
+        # Whoever runs it is told; of a script, PySpark does not know all of Spark's errors.
         return []
 
 

@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from penstock.catalog.model import KnownKind, KnownTable
 from penstock.compile.stored import SHOWN
+from penstock.engine.columns_as_defined import names_read
 from penstock.engine.definition import Definition
 from penstock.engine.held_names import marked
 from penstock.engine.jvm import java
@@ -103,6 +104,17 @@ def view_text(spark: SparkSession, view: str) -> str | None:
     return view_statements(held) if held.viewText().isDefined() else None
 
 
+def read_by_view(spark: SparkSession, view: TableName) -> list[tuple[str, ...]]:
+    """The names that a permanent view's own text reads, in their parts, each with a schema; none if there is no such
+    view.
+    """
+    if kind_of(spark, view) != "view":
+        return []
+    held = _external(spark).getTable(view.schema, view.table)
+    home = _strings(held.viewCatalogAndNamespace()) or [view.schema]
+    return [(*home, *parts) if len(parts) == 1 else parts for parts in names_read(spark, str(held.viewText().get()))]
+
+
 def view_statements(held: Any) -> str:
     """What makes a view as it is: its text means nothing without its columns, and the schema and settings it was
     written in, which Spark keeps with it.
@@ -166,8 +178,9 @@ def forget_cached(spark: SparkSession, name: TableName) -> None:
 
 
 def drop_view(spark: SparkSession, name: TableName) -> None:
-    """Drop the stream table's view, if it is there."""
-    spark.sql(f"DROP VIEW IF EXISTS {name.sql}")
+    """Drop the stream table's view, if it is there; a table in its place is somebody's."""
+    if kind_of(spark, name) == "view":
+        spark.sql(f"DROP VIEW {name.sql}")
 
 
 def registered(spark: SparkSession) -> list[KnownTable]:

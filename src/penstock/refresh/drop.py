@@ -10,6 +10,7 @@ from penstock.engine.registry import drop_view
 from penstock.errors import HasConsumers
 from penstock.graph.dag import StreamGraph
 from penstock.graph.order import order_refreshes, without_circles
+from penstock.refresh.keep_names import keep_names
 from penstock.refresh.warehouse import Warehouse
 
 _log = logging.getLogger("penstock.refresh")
@@ -17,6 +18,7 @@ _log = logging.getLogger("penstock.refresh")
 
 def drop(warehouse: Warehouse, meta: StreamTableMeta, cascade: bool) -> list[str]:
     """Drop a stream table, with `cascade` all that read it too; returns the names in the order of dropping."""
+    keep_names(warehouse)
     catalog = warehouse.catalog
     tables = {each.table_id: each for each in catalog.get_all()}
     graph = StreamGraph.build(tables.values(), catalog.all_dependencies())

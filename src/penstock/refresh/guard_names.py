@@ -22,6 +22,7 @@ from penstock.engine.registry import (
     has_temporary_view,
     is_managed,
     kind_of,
+    read_by_view,
     table_path,
 )
 from penstock.errors import HasReaders, IsStreamTable, PenstockError, SchemaHoldsStreamTables
@@ -29,6 +30,7 @@ from penstock.graph.dag import StreamGraph
 from penstock.graph.order import order_refreshes, without_circles
 from penstock.lang.statements import PassThrough
 from penstock.names import TableName
+from penstock.places import is_written_out
 from penstock.refresh.retention import place
 from penstock.refresh.warehouse import Warehouse
 
@@ -69,7 +71,8 @@ class _Place:
 class _Read:
     """A table or view that a stream table reads."""
 
-    name: TableName
+    name: TableName | None
+    """None for a folder that the query names."""
     path: str | None
     reader: str
 
@@ -119,7 +122,7 @@ def _guard_schema(
         graph = without_circles(StreamGraph.build(tables, warehouse.catalog.all_dependencies()))
         drops = "; ".join(f"DROP STREAM TABLE {node.name}" for node in reversed(order_refreshes(graph, held)))
         raise SchemaHoldsStreamTables(schema=schema, names=", ".join(held.values()), statement=said, drops=drops)
-    read = [each for each in _reads(warehouse) if each.name.schema == schema]
+    read = [each for each in _reads(warehouse) if each.name is not None and each.name.schema == schema]
     if read and not yes:
         raise _refusal(said, read)
 
@@ -133,20 +136,26 @@ def _guard_sources(warehouse: Warehouse, target: Target, where: _Place, said: st
     read = [
         each
         for each in _reads(warehouse)
-        if each.name == name or (each.path is not None and _reaches(where, place(each.path)))
+        if (name is not None and each.name == name) or (each.path is not None and _reaches(where, place(each.path)))
     ]
     if read:
         raise _refusal(said, read)
 
 
 def _reads(warehouse: Warehouse) -> Iterator[_Read]:
-    """What the catalog keeps of all queries, and the names that they say: of plain files the catalog keeps nothing."""
+    """What the catalog keeps of all queries, and the names in their texts and in those of the views that they read: of
+    plain files the catalog keeps nothing.
+    """
     tables = {meta.id: meta for meta in warehouse.catalog.get_all()}
     for each in warehouse.catalog.all_dependencies():
-        if each.source_type is not SourceType.STREAM_TABLE and each.stream_table_id in tables:
-            # As Spark's catalog has them, those of views with the catalog in front.
-            *_, schema, table = ("", *each.source_name.lower().split("."))
-            yield _Read(TableName(schema, table), each.source_path, str(tables[each.stream_table_id].name))
+        if each.source_type is SourceType.STREAM_TABLE or each.stream_table_id not in tables:
+            continue
+        reader = str(tables[each.stream_table_id].name)
+        name = None if is_written_out(each.source_name) else _named(each.source_name.split("."))
+        yield _Read(name, each.source_path, reader)
+        if each.source_type is SourceType.VIEW and name is not None:
+            # A view below another is a dependency of its own.
+            yield from (_Read(_named(parts), None, reader) for parts in read_by_view(warehouse.spark, name))
     for meta in tables.values():
         try:
             names = [TableName.parse(name, meta.database) for name in warehouse.definition(meta).reads]
@@ -156,8 +165,14 @@ def _reads(warehouse: Warehouse) -> Iterator[_Read]:
         yield from (_Read(name, None, str(meta.name)) for name in names)
 
 
+def _named(parts: Sequence[str]) -> TableName:
+    """A name as Spark's catalog has it, with or without the catalog in front."""
+    *_, schema, table = ("", *(part.lower() for part in parts))
+    return TableName(schema, table)
+
+
 def _refusal(said: str, read: Iterable[_Read]) -> HasReaders:
-    sources, readers = {str(each.name) for each in read}, {each.reader for each in read}
+    sources, readers = {str(each.name or place(each.path or "")) for each in read}, {each.reader for each in read}
     return HasReaders(statement=said, sources=", ".join(sorted(sources)), readers=", ".join(sorted(readers)))
 
 

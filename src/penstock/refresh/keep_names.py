@@ -15,14 +15,16 @@ from penstock.engine.held_names import Held, held_under, set_aside, stamp
 from penstock.engine.register_unread import register_schema
 from penstock.engine.registry import is_forgetful, registered, restore_view, view_text_of
 from penstock.errors import PenstockError
+from penstock.names import TableName
 from penstock.refresh.restore_names import restore_missing_names
 from penstock.refresh.warehouse import Warehouse
 
 
-def keep_names(warehouse: Warehouse) -> None:
-    """Restore what is not as it should be; no session is started for it."""
+def keep_names(warehouse: Warehouse) -> list[TableName]:
+    """Restore what is not as it should be, and return what others had taken; no session is started for it."""
     if not warehouse.has_started:
-        return
+        return []
+    taken: list[TableName] = []
     by_schema: dict[str, list[StreamTableMeta]] = {}
     for meta in warehouse.catalog.get_all():
         by_schema.setdefault(meta.name.schema, []).append(meta)
@@ -30,10 +32,10 @@ def keep_names(warehouse: Warehouse) -> None:
     with warehouse.naming:
         for schema, tables in by_schema.items():
             if _seen(warehouse, schema, tables) != warehouse.names_seen.get(schema):
-                for meta in tables:
-                    _keep(warehouse, meta)
+                taken += [meta.name for meta in tables if _keep(warehouse, meta)]
                 warehouse.names_seen[schema] = _seen(warehouse, schema, tables)
     restore_missing_names(warehouse)
+    return taken
 
 
 def _seen(warehouse: Warehouse, schema: str, tables: Sequence[StreamTableMeta]) -> tuple[object, ...]:
@@ -41,13 +43,14 @@ def _seen(warehouse: Warehouse, schema: str, tables: Sequence[StreamTableMeta]) 
     return *(meta.table_id for meta in tables), stamp(warehouse.spark, schema, names)
 
 
-def _keep(warehouse: Warehouse, meta: StreamTableMeta) -> None:
+def _keep(warehouse: Warehouse, meta: StreamTableMeta) -> bool:
+    """True if others had taken the name."""
     held = held_under(warehouse.spark, meta.name)
     try:
         definition = warehouse.definition(meta)
     except (PenstockError, KeyError, ValueError):
         # Its storage is away or half rebuilt: its next refresh says what is wrong, or finishes the rebuild.
-        return
+        return False
     if held is not None and held.is_view and held.text == view_text_of(definition, meta.path):
         warehouse.named.add(meta.table_id)
     elif held is not None and held.is_ours:
@@ -55,10 +58,11 @@ def _keep(warehouse: Warehouse, meta: StreamTableMeta) -> None:
         if not meta.needs_reinit:
             restore_view(warehouse.spark, definition, meta.path)
     elif (now := warehouse.catalog.find(meta.name)) is not None and now.table_id == meta.table_id:
-        _restore(warehouse, meta, definition, held)
+        return _restore(warehouse, meta, definition, held)
+    return False
 
 
-def _restore(warehouse: Warehouse, meta: StreamTableMeta, definition: Definition, held: Held | None) -> None:
+def _restore(warehouse: Warehouse, meta: StreamTableMeta, definition: Definition, held: Held | None) -> bool:
     spark, facts = warehouse.spark, dict[str, str | int | float | bool | None]()
     was_there = meta.table_id in warehouse.named or (meta.is_populated and not is_forgetful(spark))
     if held is None:
@@ -76,8 +80,10 @@ def _restore(warehouse: Warehouse, meta: StreamTableMeta, definition: Definition
     if facts["restored"]:
         warehouse.named.add(meta.table_id)
     # A name that this process has not seen yet is new to it, made by another one.
-    if held is not None or was_there:
+    is_taken = held is not None or was_there
+    if is_taken:
         warehouse.tell(Alert(AlertEvent.NAME_TAKEN, str(meta.name), warehouse.now(), facts))
+    return is_taken
 
 
 def _remember(warehouse: Warehouse, name: str) -> None:

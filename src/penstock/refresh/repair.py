@@ -15,11 +15,12 @@ from typing import Any, Final
 from penstock.catalog.model import KnownKind, KnownTable, RefreshMode, Status, StreamTableMeta
 from penstock.catalog.warehouse_folder import STORAGE_FOLDER
 from penstock.engine.definition import Definition
-from penstock.engine.registry import MANAGED, register_view, restore, schema_exists
+from penstock.engine.registry import MANAGED, restore, restore_view, schema_exists
 from penstock.engine.storage import Storage, standing
 from penstock.errors import PenstockError
 from penstock.names import TableName
 from penstock.refresh.define import dependencies_of
+from penstock.refresh.keep_names import keep_names
 from penstock.refresh.warehouse import Warehouse
 
 TABLES_FOLDER = "tables"
@@ -73,6 +74,7 @@ def rebuild(warehouse: Warehouse) -> RepairReport:
             lines.append("make what they read again, then repair once more")
             break
         waiting = [(path, storage, definition) for path, storage, definition, _ in left]
+    lines += [f"the name {name} was taken by others: restored" for name in keep_names(warehouse)]
     closed = warehouse.catalog.close_orphans(now=warehouse.catalog.now())
     lines += [f"refresh {refresh}: closed, its worker is gone" for refresh in closed]
     return RepairReport(tuple(lines) or ("nothing to repair",), gone)
@@ -135,7 +137,8 @@ def _restored(warehouse: Warehouse, path: str, storage: Storage, definition: Def
         dependencies_of(bound),
         now=warehouse.now(),
     )
-    register_view(warehouse.spark, definition, path)
+    # Where others have put something under its name, that is looked after when all are back.
+    restore_view(warehouse.spark, definition, path)
     at = f"at version {pin.record_version}" if record else "never filled"
     return f"stream table {definition.name}: restored, {at}"
 

@@ -35,6 +35,8 @@ QUERIES = {
     "an outer name": "SELECT * FROM wide WHERE EXISTS (SELECT 1 FROM src WHERE src.id = wid AND more > 0)",
     "a star in a scalar subquery": "SELECT wid, (SELECT count(*) FROM (SELECT DISTINCT * FROM src)) AS n FROM wide",
     "columns by place": "SELECT a, c FROM src AS t(a, b, c)",
+    "a computed name": "SELECT * FROM (SELECT DISTINCT * FROM IDENTIFIER('s' || 'rc')) NATURAL JOIN keys",
+    "a name by a function": "SELECT DISTINCT * FROM (SELECT * FROM IDENTIFIER(concat('s', lower('RC'))))",
     "a sample and a hint": "SELECT /*+ BROADCAST(src) */ * FROM src TABLESAMPLE (100 PERCENT)",
     "a view": "SELECT * FROM seen",
     "a lateral subquery": "SELECT * FROM wide, LATERAL (SELECT * FROM src WHERE id = wid)",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from penstock.errors import HasReaders, IsStreamTable, PenstockError, SchemaHoldsStreamTables
+from penstock.errors import HasReaders, IsStreamTable, PenstockError, SchemaHoldsStreamTables, StatementFailed
 from penstock.testing.oracle import assert_exact
 
 if TYPE_CHECKING:
@@ -40,6 +40,9 @@ BY_NAME = [
     ("DROP TABLE IF EXISTS shop.agg", "DROP STREAM TABLE shop.agg"),
     ("DROP VIEW spark_catalog.shop.`agg`", "DROP STREAM TABLE shop.agg"),
     ("DROP VIEW IDENTIFIER('a' || 'gg')", "DROP STREAM TABLE shop.agg"),
+    ("DROP VIEW IDENTIFIER(concat('a', lower('GG')))", "DROP STREAM TABLE shop.agg"),
+    ("DECLARE OR REPLACE target STRING DEFAULT 'agg'; DROP VIEW IDENTIFIER(target)", "DROP STREAM TABLE shop.agg"),
+    ("DECLARE OR REPLACE said STRING DEFAULT 'DROP VIEW agg'; EXECUTE IMMEDIATE said", "DROP STREAM TABLE shop.agg"),
     ("EXECUTE IMMEDIATE 'DROP VIEW agg'", "DROP STREAM TABLE shop.agg"),
     ("BEGIN IF 1 = 1 THEN DROP VIEW agg; END IF; END", "DROP STREAM TABLE shop.agg"),
     ("CREATE OR REPLACE VIEW AGG AS SELECT 1 AS v", CREATES),
@@ -174,7 +177,29 @@ def test_a_source_of_plain_files_is_taken_away_only_if_that_is_said(shop: Stream
     for statement in ("DROP TABLE shop.FILES", "ALTER TABLE files RENAME TO others"):
         with pytest.raises(HasReaders, match=r"would take shop\.files from shop\.st"):
             shop.sql(statement)
-    shop.sql("DROP STREAM TABLE st; DROP TABLE files")
+    shop.sql("""
+        CREATE SCHEMA inputs; CREATE VIEW inputs.below AS SELECT * FROM shop.files;
+        USE inputs; CREATE VIEW above AS SELECT (SELECT max(id) FROM below) AS id; USE shop;
+        CREATE OR REPLACE STREAM TABLE st AS SELECT id FROM inputs.above""")
+    try:
+        for statement, source in (("DROP TABLE files", "shop.files"), ("DROP VIEW inputs.below", "inputs.below")):
+            with pytest.raises(HasReaders, match=rf"would take {source} from shop\.st"):
+                shop.sql(statement)
+    finally:
+        shop.sql("DROP STREAM TABLE st; DROP TABLE files; DROP SCHEMA inputs CASCADE")
+
+
+def test_a_source_that_is_named_by_its_folder_is_told_so(shop: StreamTables) -> None:
+    at = shop.path / "v1.2" / "files"
+    shop.sql(f"CREATE TABLE delta.`{at}` AS SELECT 1 AS id; CREATE STREAM TABLE st AS SELECT id FROM delta.`{at}`")
+    with pytest.raises(HasReaders) as refused:
+        shop.sql(f"DROP TABLE delta.`{at}`")
+    assert refused.value.facts["sources"] == str(at)
+
+
+def test_a_script_that_spark_cannot_read_is_one_error(shop: StreamTables) -> None:
+    with pytest.raises(StatementFailed, match="CONTINUE exception handler is not supported"):
+        shop.sql("BEGIN DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN DROP VIEW agg; END; SELECT 1; END")
 
 
 def test_a_schema_with_sources_of_others_is_dropped_only_if_that_is_said(shop: StreamTables) -> None:

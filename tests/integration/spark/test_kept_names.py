@@ -56,6 +56,11 @@ TAKEN: dict[str, tuple[Callable[[StreamTables], Any], dict[str, object]]] = {
         lambda ps: overwrite(ps, "parquet"),
         {"found": "a table", "now_called": "shop.agg_found_2"},
     ),
+    "given other rows": (
+        lambda ps: ps.spark.sql("CREATE OR REPLACE VIEW agg AS SELECT 1 AS v, 2L AS n"),
+        {"found": "a view", "text": "SELECT 1 AS v, 2L AS n"},
+    ),
+    "dropped once more": (lambda ps: ps.spark.sql("DROP VIEW agg"), {"found": "nothing"}),
 }
 LOOKS: list[Callable[[StreamTables], Any]] = [
     lambda ps: ps.refresh("agg"),
@@ -64,6 +69,8 @@ LOOKS: list[Callable[[StreamTables], Any]] = [
     lambda ps: ps.status(),
     lambda ps: ps.diagnose("agg"),
     lambda ps: ps.explain("SELECT n FROM agg"),
+    lambda ps: ps.audit("agg"),
+    lambda ps: ps.repair(),
 ]
 
 
@@ -95,6 +102,32 @@ def test_a_stream_table_over_a_name_that_was_taken_reads_the_stream_table(shop: 
     assert rows(shop, "over") == ROWS[1:]
     assert [each["found"] for each in told(shop)] == ["a view"]
     assert_exact(shop, "over")
+
+
+def test_what_reads_a_name_that_was_taken_reads_the_stream_table(shop: StreamTables) -> None:
+    shop.sql("CREATE STREAM TABLE over AS SELECT * FROM agg")
+    shop.spark.sql("CREATE OR REPLACE VIEW agg AS SELECT 1 AS v, 2L AS n")
+    assert shop.audit("over").exact
+    shop.spark.sql("CREATE OR REPLACE VIEW agg AS SELECT 1 AS v, 2L AS n")
+    shop.create_stream_table("made", lambda spark: spark.table("agg"))
+    assert rows(shop, "made") == ROWS
+
+
+def test_a_table_of_others_outlives_the_stream_table_whose_name_it_took(shop: StreamTables) -> None:
+    overwrite(shop, "delta")
+    shop.sql("DROP STREAM TABLE agg")
+    assert rows(shop, "agg_found_1") == [(0,), (1,)]
+    assert not shop.spark.catalog.tableExists("agg")
+
+
+def test_a_name_is_restored_by_a_repair_as_well(shop: StreamTables) -> None:
+    overwrite(shop, "delta")
+    [meta] = shop._warehouse.catalog.get_all()
+    # As if the catalog were lost.
+    shop._warehouse.catalog.delete(meta.id)
+    report = shop.repair()
+    assert "the name shop.agg was taken by others: restored" in report.lines
+    assert (rows(shop, "agg"), rows(shop, "agg_found_1")) == (ROWS, [(0,), (1,)])
 
 
 def test_a_schema_that_was_dropped_with_a_stream_table_comes_back_with_it(shop: StreamTables) -> None:
