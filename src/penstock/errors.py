@@ -602,6 +602,22 @@ class SourceMissing(SourceError):
     )
 
 
+class SourceCopied(SourceError):
+    """Two folders hold the files of one Delta table, because somebody copied them, and one stream table sees both."""
+
+    condition = "SOURCE_COPIED"
+    retry = Retry.CHANGE
+    message = "{folder} and {other} bear the id of one Delta table: the files of one were copied to the other"
+    hint = (
+        "Read one of them only, or make the copy a table of its own and read that: "
+        "CREATE TABLE … AS SELECT * FROM delta.`{other}`. The stored rows stay as they are."
+    )
+    hint_while_defining = (
+        "Nothing was changed. Read one of them only, or make the copy a table of its own and read that: "
+        "CREATE TABLE … AS SELECT * FROM delta.`{other}`."
+    )
+
+
 class SourceChanged(SourceError):
     """A source changed in a way that the interval cannot express."""
 

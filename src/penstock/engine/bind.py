@@ -46,6 +46,7 @@ from penstock.engine.columns_as_defined import Reads, frame_as_defined
 from penstock.engine.columns_referred_to import columns_referred_to
 from penstock.engine.functions import OPAQUE, function_code, functions_called
 from penstock.engine.normalise import normalise
+from penstock.engine.pinned_query import same_folder
 from penstock.engine.python_query import is_python
 from penstock.engine.registry import view_statements
 from penstock.engine.settled_order import BY_PEERS, orderable, settle_order, takes_rows_in_order
@@ -55,7 +56,7 @@ from penstock.engine.spark_errors import system_error
 from penstock.engine.statement import refused_query
 from penstock.engine.temporary_views import is_shared, missing_temporary_view, of_this_session
 from penstock.engine.written import Written
-from penstock.errors import QueryInvalid
+from penstock.errors import QueryInvalid, SourceCopied
 from penstock.names import TableName, quote
 from penstock.operators.clock import NOW
 from penstock.operators.expression import AggregateCall, Attribute, Expression
@@ -277,6 +278,7 @@ class _Binding:
         found: dict[str, Source] = {}
         views: dict[str, str] = {}
         others: list[str] = []
+        copies: list[tuple[str, str]] = []
 
         def look(node: Any) -> None:
             kind = node_kind(node)
@@ -290,7 +292,8 @@ class _Binding:
                 path = self._catalyst.delta_path(node)
                 source = self._source_at(path, _relation_name(node, path)) if path else None
                 if source is not None:
-                    found.setdefault(source.id, source)
+                    if not same_folder(first := found.setdefault(source.id, source).path, source.path):
+                        copies.append((first, source.path))
                     stored = set(node.relation().schema().fieldNames())
                     shown = (str(each.name()) for each in self._catalyst.items(node.output()))
                     self._of_files += [name for name in shown if name not in stored]
@@ -301,6 +304,8 @@ class _Binding:
             return
 
         self._catalyst.rewrite(plan, look)
+        for one, other in copies:
+            raise SourceCopied(folder=one, other=other)
         return sorted(found.values(), key=lambda each: each.name), views, bool(others)
 
     def _columns_used(self, tree: Bound) -> tuple[tuple[str, tuple[str, ...]], ...]:

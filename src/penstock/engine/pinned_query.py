@@ -7,6 +7,7 @@ makes an audit an independent witness.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -87,3 +88,9 @@ def folder(path: str) -> str:
     """One spelling for one folder: no scheme for local files, no slash at the end."""
     plain = path.removeprefix("file:")
     return ("/" + plain.lstrip("/")).rstrip("/") if plain != path or path.startswith("/") else path.rstrip("/")
+
+
+def same_folder(one: str, other: str) -> bool:
+    """True if two paths lead to one folder."""
+    one, other = folder(one), folder(other)
+    return one == other or os.path.realpath(one) == os.path.realpath(other)

@@ -22,6 +22,7 @@ from penstock.engine.held_names import marked
 from penstock.engine.jvm import java
 from penstock.engine.register_unread import register_delta_table, register_schema
 from penstock.engine.result_settings import is_result_setting
+from penstock.engine.threads import active
 from penstock.errors import PenstockError
 from penstock.names import WEIGHT, TableName, quote
 
@@ -38,12 +39,15 @@ def is_forgetful(spark: SparkSession) -> bool:
 
 def current_schema(spark: SparkSession) -> str:
     """The current database."""
-    return str(spark.catalog.currentDatabase())
+    # The first question makes Spark load Delta's catalog, which stays with the session that is active then.
+    with active(spark):
+        return str(spark.catalog.currentDatabase())
 
 
 def current_catalog(spark: SparkSession) -> str:
     """The current catalog."""
-    return str(spark.catalog.currentCatalog())
+    with active(spark):
+        return str(spark.catalog.currentCatalog())
 
 
 def has_temporary_view(spark: SparkSession, name: str) -> bool:

@@ -49,7 +49,8 @@ def fresh_rows(warehouse: Warehouse, metas: Iterable[StreamTableMeta]) -> list[D
     for key in scene.order:
         upstreams = {each: found[each] for each in scene.graph.sources[key] if each in found}
         shown = {each: held.version for each, held in upstreams.items() if held.version is not None}
-        pins = Pins({**scene.versions, **shown}, stamp, moved=scene.moved)
+        pins = Pins({**scene.versions, **shown}, stamp, moved=scene.moved, copies=scene.copies.get(key))
+        pins.require_told_apart()
         moved = {each: held for each, held in upstreams.items() if held.version is None}
         fresh = _over(warehouse, scene.tables[key], pins, moved) if moved else _at(warehouse, scene.tables[key], pins)
         if fresh.rows is not None and scene.graph.consumers[key] & set(scene.order):

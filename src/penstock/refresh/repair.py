@@ -30,7 +30,7 @@ GONE: Final = (
     "alerts",
     "durable subscriptions, and the positions of all changes",
     "suspensions, counted errors, and the pause",
-    "views, and plain tables outside of the warehouse, unless Spark's own catalog keeps them",
+    "views, plain tables outside of tables/, and those that are not Delta, unless Spark's own catalog keeps them",
 )
 """What a catalog that is begun anew cannot be told by the tables."""
 

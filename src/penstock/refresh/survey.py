@@ -17,7 +17,7 @@ from penstock.engine.interval import ChangeSet, classify
 from penstock.engine.readable import require_readable
 from penstock.engine.storage import Standing
 from penstock.engine.workspace import Logs
-from penstock.errors import FrontierLost, QueryInvalid
+from penstock.errors import FrontierLost, QueryInvalid, SourceCopied
 from penstock.names import Frontier, SourceVersion
 from penstock.sources.delta import Continue, classify_drift
 
@@ -35,6 +35,13 @@ class Pins:
     """The base tables' versions that the upstream stream tables among the sources show, if there are any."""
     moved: Mapping[str, str] = field(default_factory=dict)
     """Sources whose name stands for another table now: source id → name."""
+    copies: tuple[str, str] | None = None
+    """Two folders with the id of one Delta table, if both are seen."""
+
+    def require_told_apart(self) -> None:
+        """SourceCopied if two folders of one table id are seen, for which there is only one version here."""
+        if self.copies is not None:
+            raise SourceCopied(folder=self.copies[0], other=self.copies[1])
 
 
 @dataclass(frozen=True)
@@ -76,6 +83,7 @@ def survey(
     `view_hash` tells a view's present text, `known` what is read of a source under which name, `function_hash` what a
     function does now; asked only where it matters. QueryInvalid if a function is gone.
     """
+    pins.require_told_apart()
     before = stored_frontier(meta, pin)
     reasons: list[tuple[Reason | None, str | None]] = [(_of_the_table(meta, definition, pin), None)]
     change_sets: dict[str, ChangeSet] = {}

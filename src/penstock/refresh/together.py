@@ -24,6 +24,7 @@ from penstock.graph.side_by_side import work_side_by_side
 from penstock.names import Frontier
 from penstock.refresh.alter import show_definition
 from penstock.refresh.attempt import Quiet
+from penstock.refresh.copied_sources import copied_ids, who_sees_two
 from penstock.refresh.define import Redefinition
 from penstock.refresh.keep_names import keep_names
 from penstock.refresh.lease import PATIENCE
@@ -93,11 +94,11 @@ def scene_of(warehouse: Warehouse, wanted: Iterable[str], redefinition: Redefini
         found, dependencies = _redefined_part(catalog, redefinition)
     tables = {meta.table_id: meta for meta in found}
     graph = StreamGraph.build(found, dependencies)
-    versions, moved, seen = dict[str, int](), dict[str, str](), set[str]()
+    versions, moved, seen = dict[str, int](), dict[str, str](), set[tuple[str, str]]()
     for dependency in dependencies:
         source, path = dependency.source_id, dependency.source_path
-        if dependency.source_type is SourceType.TABLE and path and source not in seen:
-            seen.add(source)
+        if dependency.source_type is SourceType.TABLE and path and (source, path) not in seen:
+            seen.add((source, path))
             if warehouse.has_moved(dependency.source_name, path):
                 moved[source] = dependency.source_name
             try:
@@ -105,7 +106,13 @@ def scene_of(warehouse: Warehouse, wanted: Iterable[str], redefinition: Redefini
             except (PenstockError, OSError):
                 # Gone, or out of reach: whoever reads it fails with the reason, and nobody else.
                 continue
-    return Scene(tables, graph, tuple(node.key for node in order_refreshes(graph, tables)), versions, moved)
+    copies: dict[str, tuple[str, str]] = {}
+    if copied := copied_ids(dependencies, found):
+        versions = {source: version for source, version in versions.items() if source not in copied}
+        # Whoever still reads a source where it was goes on to where it is now.
+        copies = who_sees_two(tables, graph, [each for each in dependencies if each.source_id not in moved])
+    order = tuple(node.key for node in order_refreshes(graph, tables))
+    return Scene(tables, graph, order, versions, moved, copies)
 
 
 def _redefined_part(

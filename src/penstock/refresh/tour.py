@@ -31,9 +31,13 @@ class Scene:
     graph: StreamGraph
     order: tuple[str, ...]
     versions: Mapping[str, int]
-    """Base table → its newest version. One that is missing is left out: whoever reads it says so, with its name."""
+    """Base table → its newest version. One that is missing is left out: whoever reads it says so, with its name; and
+    one whose id stands for several folders: whoever reads it takes the newest version of the folder that it reads.
+    """
     moved: Mapping[str, str] = field(default_factory=dict)
     """Base tables whose name stands for another one now, with that name."""
+    copies: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """Stream tables that see two folders with the id of one Delta table, with those folders."""
 
     def upstreams(self, key: str) -> list[str]:
         """The stream tables that one reads, directly or not, in the order of their refreshes."""
@@ -131,6 +135,9 @@ class Tour:
         upstreams = self._direct(key)
         if any(each not in arrived for each in upstreams):
             return None
+        if (copies := self.scene.copies.get(key)) is not None:
+            # What its upstreams show cannot agree; its refresh says why.
+            return Pins(self.scene.versions, self.stamp, copies=copies)
         bases = _agreed(arrived[each].bases for each in upstreams)
         if bases is None:
             return None

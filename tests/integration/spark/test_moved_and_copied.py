@@ -13,6 +13,7 @@ import pytest
 from warehouses import opened_anew, with_names_of_its_own
 
 import penstock
+from penstock.errors import SourceCopied
 from penstock.testing.oracle import assert_exact
 
 if TYPE_CHECKING:
@@ -120,3 +121,27 @@ def test_nothing_that_a_copy_does_reaches_the_original(spark: SparkSession, made
     assert list((tmp_path / "C" / "tables").rglob("*.parquet")) == []
     assert fingerprints(tmp_path / "B") == copied
     assert fingerprints(made) == before
+
+
+def test_a_path_of_the_original_does_not_hold_up_what_a_copy_reads_of_its_own(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    with opened_anew(spark, tmp_path / "A") as ps:
+        ps.sql("CREATE TABLE o (id INT); INSERT INTO o VALUES (1), (2)")
+        ps.sql(f"CREATE STREAM TABLE by_path AS SELECT count(*) AS n FROM delta.`{tmp_path}/A/tables/o`")
+        ps.sql("CREATE STREAM TABLE by_name AS SELECT count(*) AS n FROM o")
+        ps.sql("CREATE STREAM TABLE sums AS SELECT x.n + y.n AS n FROM by_name x CROSS JOIN by_path y")
+    shutil.copytree(tmp_path / "A", tmp_path / "B")
+    with opened_anew(spark, tmp_path / "B") as ps:
+        ps.sql("INSERT INTO o VALUES (3)")
+        done = {each.name: each for each in ps.refresh_all()}
+        assert (rows(ps, "SELECT * FROM by_name"), rows(ps, "SELECT * FROM by_path")) == ([(3,)], [(2,)])
+        # Its two sources have become two tables of one id, and which is meant only a person can say.
+        assert isinstance(done["default.sums"].error, SourceCopied)
+        assert (rows(ps, "SELECT * FROM sums"), {row.name: row.status for row in ps.status()}["default.sums"]) == (
+            [(4,)],
+            "ERROR",
+        )
+        ps.sql("ALTER STREAM TABLE by_path AS SELECT count(*) AS n FROM o")
+        ps.refresh_all()
+        assert rows(ps, "SELECT * FROM sums") == [(6,)]

@@ -6,8 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from warehouses import opened_anew
+
+from penstock.engine.threads import active
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from penstock.api import StreamTables
 
 FEED = "delta.enableChangeDataFeed"
@@ -92,3 +97,10 @@ def test_over_a_table_that_is_not_delta_the_answer_says_why_it_is_full(ps: Strea
     assert "reason-source_not_delta" in said.message
     made = ps.create_stream_table("other", "SELECT count(*) AS n FROM events")
     assert (made.effective_mode, "reason-source_not_delta" in str(made.reason)) == ("FULL", True)
+
+
+def test_it_is_made_in_the_session_passed_in_whichever_is_active(spark: SparkSession, tmp_path: Path) -> None:
+    with opened_anew(spark, tmp_path / "A") as ps, active(spark):
+        for table, how in {"t": "(id INT)", "u": "AS SELECT 1 AS id", "v": "LIKE t"}.items():
+            ps.sql(f"CREATE TABLE {table} {how}")
+            assert kind(ps, table) == ("delta", "true")

@@ -42,3 +42,9 @@ def test_a_refresh_at_work_is_not_closed_by_a_machine_whose_clock_is_ahead(
         assert repairing.rebuild(warehouse).lines == ("nothing to repair",)
         catalog.release_lease(lease)
         assert repairing.rebuild(warehouse).lines == ("refresh r: closed, its worker is gone",)
+
+
+def test_what_is_gone_names_every_kind_of_plain_table_that_is_not_looked_for() -> None:
+    told = " ".join(repairing.GONE)
+    assert f"outside of {repairing.TABLES_FOLDER}/" in told
+    assert "not Delta" in told
