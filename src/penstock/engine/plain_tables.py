@@ -7,7 +7,7 @@
     LOCATION with a Delta table     that table, as it is: nothing is written to it
 
 Only the statement is changed, never the session, which others use at the same time. What a script between BEGIN and END
-creates goes by the session.
+or an EXECUTE IMMEDIATE creates goes by the session.
 """
 
 from __future__ import annotations

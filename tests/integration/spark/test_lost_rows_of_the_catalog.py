@@ -33,6 +33,8 @@ def test_what_a_killed_create_left_does_not_take_the_place_of_the_table(
     ps.sql("CREATE TABLE src AS SELECT 1 AS id")
     with monkeypatch.context() as dying:
         dying.setattr(ps._warehouse.catalog, "insert", killed)
+        # What is killed does not clean up either.
+        dying.setattr("shutil.rmtree", killed)
         with pytest.raises(SystemExit):
             ps.create_stream_table("st", "SELECT id FROM src")
     [left] = (ps.path / "stream_tables").glob("*/st-*")
