@@ -16,6 +16,7 @@ from penstock.arguments import checked
 from penstock.catalog.fault import fault, set_aside
 from penstock.catalog.model import UNSET, Alert, RefreshRecord, Status, StreamTableMeta, UnsetType
 from penstock.catalog.open_catalog import catalog_place, open_catalog
+from penstock.catalog.reader import CatalogReader
 from penstock.catalog.warehouse_folder import holds_stream_tables, made, require_warehouse, warehouse_folder
 from penstock.changes.change_event import ChangeEvent
 from penstock.changes.moments import read_timestamp
@@ -89,6 +90,7 @@ from penstock.refresh.fresh import fresh_rows
 from penstock.refresh.guard_names import guard_names
 from penstock.refresh.guard_versions import guard_versions
 from penstock.refresh.keep_names import keep_names
+from penstock.refresh.names_of_others import names_of, refuse_names_of_others
 from penstock.refresh.optimize import OptimizeResult, optimize
 from penstock.refresh.outcome import Replacement, StreamTableInfo, changed, column_changes, created, unchanged
 from penstock.refresh.read_together import rows_together
@@ -222,7 +224,7 @@ class StreamTables:
                 raise
         self._warehouse = Warehouse(
             root=root,
-            start=lambda: spark or start_session(root, held),
+            start=lambda: start_session(root, held) if spark is None else _passed_in(spark, root, opened),
             started=self._restore,
             catalog=opened,
             settings=held,
@@ -888,6 +890,11 @@ class StreamTables:
 def _given(settings: Settings | Mapping[str, Any] | None) -> dict[str, Any]:
     """What the caller asked for, which wins over file and environment."""
     return asdict(settings) if isinstance(settings, Settings) else dict(settings or {})
+
+
+def _passed_in(spark: SparkSession, root: Path, catalog: CatalogReader) -> SparkSession:
+    refuse_names_of_others(spark, root, names_of(catalog))
+    return spark
 
 
 def _said(kind: str, message: str) -> StatementResult:

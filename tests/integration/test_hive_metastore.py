@@ -6,6 +6,7 @@ Spark takes its kind of catalog at its start, so this runs in processes of its o
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -49,6 +50,10 @@ def test_a_name_that_was_moved_elsewhere_is_followed(told: list[dict[str, Any]],
     assert moved["actions"] == ["REINITIALIZE", "SOURCE_CHANGED: shop.src is another table now"]
     assert moved["rows"] == moved["query"] == moved["read afresh before"]
     assert moved["then"] == ["NO_DATA", "INCREMENTAL"]
+
+
+def test_a_copy_is_refused_in_the_metastore_of_the_original(told: list[dict[str, Any]]) -> None:
+    assert "another warehouse" in told[1].get("copied", "")
 
 
 def _said(ps: Any, text: str) -> list[list[Any]]:
@@ -106,6 +111,7 @@ def _move(ps: Any, root: Path) -> dict[str, Any]:
 def main(part: str, root: Path) -> None:
     import penstock
     from penstock.engine.session import start_session
+    from penstock.errors import SessionMisconfigured
     from penstock.settings import Settings
 
     metastore = f"jdbc:derby:;databaseName={root / 'metastore'};create=true"
@@ -122,6 +128,12 @@ def main(part: str, root: Path) -> None:
     spark = start_session(root / "warehouse", Settings(driver_memory="2g", shuffle_partitions=1), extra=hive)
     with penstock.open(root / "warehouse", spark=spark) as ps:
         told = _make(ps, root) if part == "make" else _move(ps, root)
+    if part == "move":
+        shutil.copytree(root / "warehouse", root / "copy")
+        try:
+            penstock.open(root / "copy", spark=spark).close()
+        except SessionMisconfigured as error:
+            told["copied"] = str(error)
     spark.stop()
     print(json.dumps(told))
 
