@@ -17,7 +17,13 @@ from penstock.catalog.fault import fault, set_aside
 from penstock.catalog.model import UNSET, Alert, RefreshRecord, Status, StreamTableMeta, UnsetType
 from penstock.catalog.open_catalog import catalog_place, open_catalog
 from penstock.catalog.reader import CatalogReader
-from penstock.catalog.warehouse_folder import holds_stream_tables, made, require_warehouse, warehouse_folder
+from penstock.catalog.warehouse_folder import (
+    holds_stream_tables,
+    lost_stream_tables,
+    made,
+    require_warehouse,
+    warehouse_folder,
+)
 from penstock.changes.change_event import ChangeEvent
 from penstock.changes.moments import read_timestamp
 from penstock.engine import registry
@@ -64,7 +70,7 @@ from penstock.lang import (
 )
 from penstock.lang.plain_refresh import plainly_refreshed
 from penstock.lang.script import half_way, read_script
-from penstock.lang.unknown_name import what_was_meant
+from penstock.lang.unknown_name import LOST, what_was_meant
 from penstock.lang.written import inserted_into
 from penstock.monitor.diagnose.diagnosis import Diagnosis, diagnose
 from penstock.monitor.diagnose.gather import gather
@@ -234,7 +240,7 @@ class StreamTables:
         )
         warehouse = self._warehouse
         self._monitor = Monitor(
-            opened, lambda: warehouse.settings, warehouse.logs, warehouse.now, f"penstock:{root}", period
+            opened, lambda: warehouse.settings, warehouse.logs, warehouse.now, f"penstock:{root}", period, self.lost
         )
         self._feed = Feed(lambda name: opened.get_by_name(TableName.parse(name)).data_timestamp)
         self._all_changes: AllChanges | None = None
@@ -865,6 +871,10 @@ class StreamTables:
         """Put back into the catalog what the tables say and it does not."""
         return rebuild(self._warehouse)
 
+    def lost(self) -> list[str]:
+        """Stream tables that lie in the warehouse, and that its catalog does not know; `repair` puts them back."""
+        return [str(name) for name in lost_stream_tables(self.path, self._warehouse.catalog.get_all())]
+
     # -- names
 
     @property
@@ -884,7 +894,8 @@ class StreamTables:
         kind = registry.kind_of(self.spark, table) if self._warehouse.has_started else None
         known = [each.name for each in self._warehouse.catalog.get_all()]
         meant = f"It is a {kind}. " if kind else ""
-        raise StreamTableNotFound(name=str(table), nearest=meant + what_was_meant(name, table, known))
+        hint = LOST if str(table) in self.lost() else meant + what_was_meant(name, table, known)
+        raise StreamTableNotFound(name=str(table), nearest=hint)
 
 
 def _given(settings: Settings | Mapping[str, Any] | None) -> dict[str, Any]:
