@@ -56,6 +56,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     }
     small = Settings(driver_memory="2g", shuffle_partitions=2)
     session = start_session(tmp_path_factory.mktemp("warehouse"), small, extra=brisk)
+    # Else the default schema would lie where the first session with names of its own puts it.
+    session._jsparkSession.sharedState().externalCatalog()
     yield session
     session.stop()
 

@@ -109,7 +109,7 @@ _SECTIONS = {
     ],
     "Looking": ["status", "diagnose", "history", "versions", "graph", "info", "describe", "show_create"],
     "Monitoring": ["stats", "reset_stats", "alerts", "on_alert", "health", "serve"],
-    "Care": ["start", "advise", "optimize", "repair", "close"],
+    "Care": ["start", "advise", "optimize", "repair", "lost", "close"],
 }
 _SAME = {"refresh_stream_table": "refresh", "pgt_status": "status", "refresh_history": "history", "st_graph": "graph"}
 _PROPERTIES = ["spark", "settings", "path"]

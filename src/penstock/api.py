@@ -16,7 +16,14 @@ from penstock.arguments import checked
 from penstock.catalog.fault import fault, set_aside
 from penstock.catalog.model import UNSET, Alert, RefreshRecord, Status, StreamTableMeta, UnsetType
 from penstock.catalog.open_catalog import catalog_place, open_catalog
-from penstock.catalog.warehouse_folder import holds_stream_tables, made, require_warehouse, warehouse_folder
+from penstock.catalog.reader import CatalogReader
+from penstock.catalog.warehouse_folder import (
+    holds_stream_tables,
+    lost_stream_tables,
+    made,
+    require_warehouse,
+    warehouse_folder,
+)
 from penstock.changes.change_event import ChangeEvent
 from penstock.changes.moments import read_timestamp
 from penstock.engine import registry
@@ -63,7 +70,7 @@ from penstock.lang import (
 )
 from penstock.lang.plain_refresh import PlainRefresh, plain_refresh
 from penstock.lang.script import half_way, read_script
-from penstock.lang.unknown_name import what_was_meant
+from penstock.lang.unknown_name import LOST, what_was_meant
 from penstock.lang.written import inserted_into
 from penstock.monitor.diagnose.diagnosis import Diagnosis, diagnose
 from penstock.monitor.diagnose.gather import gather
@@ -89,6 +96,7 @@ from penstock.refresh.fresh import fresh_rows
 from penstock.refresh.guard_names import guard_names
 from penstock.refresh.guard_versions import guard_versions
 from penstock.refresh.keep_names import keep_names
+from penstock.refresh.names_of_others import names_of, refuse_names_of_others
 from penstock.refresh.optimize import OptimizeResult, optimize
 from penstock.refresh.outcome import Replacement, StreamTableInfo, changed, column_changes, created, unchanged
 from penstock.refresh.read_together import rows_together
@@ -222,7 +230,7 @@ class StreamTables:
                 raise
         self._warehouse = Warehouse(
             root=root,
-            start=lambda: spark or start_session(root, held),
+            start=lambda: start_session(root, held) if spark is None else _passed_in(spark, root, opened),
             started=self._restore,
             catalog=opened,
             settings=held,
@@ -232,7 +240,7 @@ class StreamTables:
         )
         warehouse = self._warehouse
         self._monitor = Monitor(
-            opened, lambda: warehouse.settings, warehouse.logs, warehouse.now, f"penstock:{root}", period
+            opened, lambda: warehouse.settings, warehouse.logs, warehouse.now, f"penstock:{root}", period, self.lost
         )
         self._feed = Feed(lambda name: opened.get_by_name(TableName.parse(name)).data_timestamp)
         self._all_changes: AllChanges | None = None
@@ -878,6 +886,10 @@ class StreamTables:
         """Put back into the catalog what the tables say and it does not."""
         return rebuild(self._warehouse)
 
+    def lost(self) -> list[str]:
+        """Stream tables that lie in the warehouse, and that its catalog does not know; `repair` puts them back."""
+        return [str(name) for name in lost_stream_tables(self.path, self._warehouse.catalog.get_all())]
+
     # -- names
 
     @property
@@ -897,12 +909,18 @@ class StreamTables:
         kind = registry.kind_of(self.spark, table) if self._warehouse.has_started else None
         known = [each.name for each in self._warehouse.catalog.get_all()]
         meant = f"It is a {kind}. " if kind else ""
-        raise StreamTableNotFound(name=str(table), nearest=meant + what_was_meant(name, table, known))
+        hint = LOST if str(table) in self.lost() else meant + what_was_meant(name, table, known)
+        raise StreamTableNotFound(name=str(table), nearest=hint)
 
 
 def _given(settings: Settings | Mapping[str, Any] | None) -> dict[str, Any]:
     """What the caller asked for, which wins over file and environment."""
     return asdict(settings) if isinstance(settings, Settings) else dict(settings or {})
+
+
+def _passed_in(spark: SparkSession, root: Path, catalog: CatalogReader) -> SparkSession:
+    refuse_names_of_others(spark, root, names_of(catalog))
+    return spark
 
 
 def _said(kind: str, message: str) -> StatementResult:

@@ -6,6 +6,7 @@ Spark takes its kind of catalog at its start, so this runs in processes of its o
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -60,6 +61,10 @@ def test_a_table_whose_folder_is_away_is_missing_and_goes_on_when_it_is_back(tol
     assert not away["written"]
     assert away["rows"] == away["query"]
     assert away["then"] == "NO_DATA"
+
+
+def test_a_copy_is_refused_in_the_metastore_of_the_original(told: list[dict[str, Any]]) -> None:
+    assert "another warehouse" in told[1].get("copied", "")
 
 
 def _said(ps: Any, text: str) -> list[list[Any]]:
@@ -138,6 +143,7 @@ def _away(ps: Any, root: Path) -> dict[str, Any]:
 def main(part: str, root: Path) -> None:
     import penstock
     from penstock.engine.session import start_session
+    from penstock.errors import SessionMisconfigured
     from penstock.settings import Settings
 
     metastore = f"jdbc:derby:;databaseName={root / 'metastore'};create=true"
@@ -154,6 +160,12 @@ def main(part: str, root: Path) -> None:
     spark = start_session(root / "warehouse", Settings(driver_memory="2g", shuffle_partitions=1), extra=hive)
     with penstock.open(root / "warehouse", spark=spark) as ps:
         told = _make(ps, root) if part == "make" else _move(ps, root)
+    if part == "move":
+        shutil.copytree(root / "warehouse", root / "copy")
+        try:
+            penstock.open(root / "copy", spark=spark).close()
+        except SessionMisconfigured as error:
+            told["copied"] = str(error)
     spark.stop()
     print(json.dumps(told))
 

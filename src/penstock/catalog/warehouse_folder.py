@@ -7,7 +7,7 @@ be taken for the name of a folder here; every place that is told of a warehouse 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -15,8 +15,10 @@ from urllib.parse import unquote
 
 from penstock.catalog.address import split_address
 from penstock.catalog.identity_file import IDENTITY_FILE
+from penstock.catalog.model import StreamTableMeta
 from penstock.catalog.open_catalog import CATALOG_FILE
 from penstock.errors import WarehouseUnusable
+from penstock.names import TableName
 from penstock.settings import FILE_NAME
 
 STORAGE_FOLDER: Final = "stream_tables"
@@ -73,6 +75,19 @@ def is_warehouse(path: Path) -> bool:
     """True if the folder holds settings, a catalog or stream tables of Penstock, or says that it is a warehouse."""
     files = (FILE_NAME, CATALOG_FILE, IDENTITY_FILE)
     return any((path / name).exists() for name in files) or holds_stream_tables(path)
+
+
+def lost_stream_tables(root: Path, known: Iterable[StreamTableMeta]) -> list[TableName]:
+    """Those whose rows lie in the folder, and that its catalog does not know; one listing, and no file is read."""
+    held = list(known)
+    names, folders = {each.name for each in held}, {Path(each.path).name for each in held}
+    found = set()
+    for log in (root / STORAGE_FOLDER).glob("*/*/_delta_log"):
+        name = TableName(log.parent.parent.name, log.parent.name.rpartition("-")[0])
+        # Beside the one of its name it is what a killed CREATE or DROP has left.
+        if log.parent.name not in folders and name not in names:
+            found.add(name)
+    return sorted(found)
 
 
 def holds_stream_tables(path: Path) -> bool:

@@ -1,4 +1,4 @@
-"""What is said where a catalog knows no stream tables: that there are none, or that it has lost them."""
+"""What is said of stream tables that a catalog does not know: that there are none, or that it has lost them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from typing import Any
 
 def none_yet(tables: Any) -> str:
     """One line; `tables` is the opened warehouse."""
-    # Here and not above: help needs no catalog.
-    from penstock.catalog.warehouse_folder import holds_stream_tables
+    return lost(tables) or "there are no stream tables yet; create one with: penstock create NAME QUERY"
 
-    if holds_stream_tables(tables.path):
-        return "there are stream tables that the catalog does not know; put them back with: penstock repair"
-    return "there are no stream tables yet; create one with: penstock create NAME QUERY"
+
+def lost(tables: Any) -> str | None:
+    """One line about the stream tables that are in the warehouse and not in its catalog, if there are any."""
+    names = tables.lost()
+    if not names:
+        return None
+    return f"in the warehouse, but not in its catalog: {', '.join(names)}; put them back with: penstock repair"

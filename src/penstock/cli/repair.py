@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import typer
 
 from penstock.cli.consent import Yes, agree
@@ -14,7 +16,7 @@ def repair(ctx: typer.Context, yes: Yes = False, warehouse: Warehouse = HERE, as
 
     Also closes what a crash left open, and says what was found. Every stream table carries its own definition and
     frontier, so a lost catalog is no lost data. A catalog that cannot be used is kept under another name, after asking,
-    and made anew.
+    and made anew. Stream tables that could not be put back are named, and are exit code 1.
 
     \b
     Examples:
@@ -30,6 +32,7 @@ def repair(ctx: typer.Context, yes: Yes = False, warehouse: Warehouse = HERE, as
             report = openers(ctx).repair(warehouse)
         if as_json:
             desk.document(report)
+            _end(report)
             return
         for line in report.lines:
             desk.print(str(line))
@@ -39,3 +42,11 @@ def repair(ctx: typer.Context, yes: Yes = False, warehouse: Warehouse = HERE, as
             desk.print("not in the tables, and therefore gone:")
             for each in report.gone:
                 desk.print(f"  {each}")
+        if report.missing:
+            desk.print(f"still missing: {', '.join(report.missing)}")
+        _end(report)
+
+
+def _end(report: Any) -> None:
+    if report.missing:
+        raise typer.Exit(1)

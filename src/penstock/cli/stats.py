@@ -22,7 +22,7 @@ def stats(ctx: typer.Context, name: OptionalName = None, warehouse: Warehouse = 
     with looking(ctx, warehouse, as_json) as desk:
         rows = desk.tables.stats()
         if name is not None:
-            rows = one_of(rows, name)
+            rows = one_of(desk.tables, rows, name)
         if as_json:
             desk.document(rows)
             return

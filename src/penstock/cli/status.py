@@ -9,7 +9,7 @@ import typer
 
 from penstock.cli.desk import looking
 from penstock.cli.durations import moment, spoken
-from penstock.cli.none_yet import none_yet
+from penstock.cli.none_yet import lost, none_yet
 from penstock.cli.options import HERE, AsJson, OptionalName, Warehouse
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def status(ctx: typer.Context, name: OptionalName = None, warehouse: Warehouse =
     with looking(ctx, warehouse, as_json) as desk:
         rows = desk.tables.status()
         if name is not None:
-            rows = one_of(rows, name)
+            rows = one_of(desk.tables, rows, name)
         if as_json:
             desk.document(rows)
             return
@@ -42,6 +42,8 @@ def status(ctx: typer.Context, name: OptionalName = None, warehouse: Warehouse =
                 desk.print(f"{row.name}: {_failed(row.errors)}: {row.last_error}")
         if any(row.blocked_by or row.last_error for row in rows):
             desk.print("what to do: penstock diagnose NAME")
+        if name is None and (told := lost(desk.tables)) is not None:
+            desk.print(told)
         if desk.tables.is_paused():
             desk.print("paused: nothing is refreshed by itself; go on with: penstock resume")
 
@@ -69,17 +71,18 @@ def status_table(rows: Sequence[Any]) -> Table:
     )
 
 
-def one_of(rows: Sequence[Any], name: str) -> list[Any]:
-    """The row of that name, or the error that there is none."""
+def one_of(tables: Any, rows: Sequence[Any], name: str) -> list[Any]:
+    """The row of that name, or the error that there is none; `tables` is the opened warehouse."""
     from penstock.errors import StreamTableNotFound
-    from penstock.lang.unknown_name import what_was_meant
+    from penstock.lang.unknown_name import LOST, what_was_meant
     from penstock.names import TableName
 
     wanted = TableName.parse(name)
     found = [row for row in rows if TableName.parse(str(row.name)) == wanted]
     if not found:
         known = [TableName.parse(str(row.name)) for row in rows]
-        raise StreamTableNotFound(name=wanted, nearest=what_was_meant(name, wanted, known))
+        lost = str(wanted) in tables.lost()
+        raise StreamTableNotFound(name=wanted, nearest=LOST if lost else what_was_meant(name, wanted, known))
     return found
 
 

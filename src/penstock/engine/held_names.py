@@ -6,9 +6,10 @@ behind its definition does.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -20,6 +21,7 @@ from penstock.names import TableName
 
 MARK = "penstock.view"
 """The property of our views."""
+_STORAGE: Final = re.compile(r"\bdelta\.`((?:[^`]|``)+)`")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,12 @@ def held_under(spark: SparkSession, name: TableName) -> Held | None:
         return Held(is_view=False)
     text, mark = str(held.viewText().get()), held.properties().get(MARK)
     return Held(is_view=True, text=text, is_ours=mark.isDefined() and str(mark.get()) == text_hash(text))
+
+
+def folder_shown(held: Held) -> str | None:
+    """The folder whose rows one of our views shows; None if it is not ours."""
+    shown = _STORAGE.search(held.text) if held.is_ours else None
+    return shown and shown[1].replace("``", "`")
 
 
 def set_aside(spark: SparkSession, name: TableName) -> TableName | None:

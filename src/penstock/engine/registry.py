@@ -7,7 +7,7 @@ groups left out, rows repeated by weight.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from py4j.protocol import Py4JError
@@ -18,7 +18,7 @@ from penstock.catalog.model import KnownKind, KnownTable
 from penstock.compile.stored import SHOWN
 from penstock.engine.columns_as_defined import names_read
 from penstock.engine.definition import Definition
-from penstock.engine.held_names import marked
+from penstock.engine.held_names import MARK, folder_shown, held_under, marked
 from penstock.engine.jvm import java
 from penstock.engine.register_unread import register_delta_table, register_schema
 from penstock.engine.result_settings import is_result_setting
@@ -82,12 +82,36 @@ def table_path(spark: SparkSession, name: TableName) -> str | None:
     return _location(spark, _external(spark).getTable(name.schema, name.table))
 
 
+def places_of(spark: SparkSession, names: Iterable[KnownTable]) -> Iterator[tuple[KnownTable, str]]:
+    """Those of the names that Spark's catalog holds, with the folder that each stands for there: of a schema the one
+    of its tables, of a stream table's view that of its rows. Other views stand for no folder.
+    """
+    external = _external(spark)
+    tables: dict[str, set[str]] = {}
+    for each in names:
+        if each.schema not in tables:
+            exists = external.databaseExists(each.schema)
+            # One question for a schema, and not one for every table.
+            tables[each.schema] = set(_strings(external.listTables(each.schema))) if exists else set()
+            if exists:
+                whole = KnownTable(schema=each.schema, kind=KnownKind.SCHEMA)
+                yield whole, _written(spark, external.getDatabase(each.schema).locationUri())
+        if each.table in tables[each.schema]:
+            name = TableName(each.schema, each.table)
+            held = held_under(spark, name)
+            place = folder_shown(held) if held is not None and held.is_view else table_path(spark, name)
+            if place is not None:
+                yield each, place
+
+
 def _location(spark: SparkSession, held: Any) -> str | None:
-    """Where a table's files are, as people and Delta write it: in Spark's catalog a space is `%20`."""
     location = held.storage().locationUri()
-    if not location.isDefined():
-        return None
-    return str(java(spark).org.apache.spark.sql.catalyst.catalog.CatalogUtils.URIToString(location.get()))
+    return _written(spark, location.get()) if location.isDefined() else None
+
+
+def _written(spark: SparkSession, location: Any) -> str:
+    """A place as people and Delta write it: in Spark's catalog a space is `%20`."""
+    return str(java(spark).org.apache.spark.sql.catalyst.catalog.CatalogUtils.URIToString(location))
 
 
 def shared_path(spark: SparkSession, table: str) -> str | None:
@@ -188,7 +212,7 @@ def drop_view(spark: SparkSession, name: TableName) -> None:
 
 
 def registered(spark: SparkSession) -> list[KnownTable]:
-    """Every schema, table and view in Spark's catalog; no job, no file is read."""
+    """Every schema, table and view in Spark's catalog but those of stream tables; no job, no file is read."""
     external = _external(spark)
     found: list[KnownTable] = []
     for schema in _strings(external.listDatabases()):
@@ -197,6 +221,9 @@ def registered(spark: SparkSession) -> list[KnownTable]:
         for table in _strings(external.listTables(schema)):
             held = external.getTable(schema, table)
             if held.tableType().name() == "VIEW":
+                if held.properties().get(MARK).isDefined():
+                    # A stream table's, of this warehouse or of another.
+                    continue
                 found.append(KnownTable(schema=schema, table=table, kind=KnownKind.VIEW, text=view_statements(held)))
             elif (path := _location(spark, held)) is not None:
                 provider = held.provider()

@@ -55,9 +55,12 @@ def start_session(
         if is_alive(running) and running.conf.get(_OWNER, None) == str(warehouse):
             return running
         if is_alive(running):
+            owner = running.conf.get(_OWNER, None)
             raise SessionMisconfigured(
                 what=f"another Spark session is running in this process, not one for {warehouse}",
-                fix="Pass it in with penstock.open(…, spark=spark), or stop it first.",
+                fix="Pass it in with penstock.open(…, spark=spark), or stop it first."
+                if owner is None
+                else f"It is the one of {owner}: stop it first, or use another process.",
             )
     require_java()
     jars = resolve_jars()

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from penstock.lang.near import nearest
 from penstock.names import TableName
+
+LOST: Final = "Its rows are in the warehouse, but its catalog does not know it; put it back with: penstock repair"
+"""The hint for the name of a stream table that only its own files know."""
 
 
 def what_was_meant(written: str, asked: TableName, known: Sequence[TableName]) -> str:

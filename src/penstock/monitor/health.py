@@ -1,6 +1,7 @@
 """Health: whether anything needs a person, in one value.
 
     healthy  =  the catalog answers
+              ∧ it knows every stream table in the warehouse
               ∧ no scheduler died without a word
               ∧ no stream table was stopped by errors, or reads itself
               ∧ no stream table at work is older than twice its target lag
@@ -11,6 +12,7 @@ what somebody wanted.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -61,15 +63,17 @@ class Health:
         return fields
 
 
-def health(catalog: CatalogReader, now: datetime, minimum: timedelta) -> Health:
+def health(
+    catalog: CatalogReader, now: datetime, minimum: timedelta, lost: Callable[[], Sequence[str]] = tuple
+) -> Health:
     """Look once. A catalog that does not answer is a finding, not an error."""
     try:
-        return _seen(catalog, now, minimum)
+        return _seen(catalog, now, minimum, lost())
     except PenstockError as error:
         return Health(now, False, SchedulerHealth(), problems=(f"the catalog does not answer: {error.text}",))
 
 
-def _seen(catalog: CatalogReader, now: datetime, minimum: timedelta) -> Health:
+def _seen(catalog: CatalogReader, now: datetime, minimum: timedelta, lost: Sequence[str]) -> Health:
     rows = status(catalog, now, minimum)
     scheduler = _scheduler(catalog)
     stopped = tuple(row.name for row in rows if row.status == Status.ERROR)
@@ -87,6 +91,7 @@ def _seen(catalog: CatalogReader, now: datetime, minimum: timedelta) -> Health:
         for row in rows
         if row.status == Status.ERROR or (row.status == Status.SUSPENDED and row.errors)
     ]
+    problems += [f"{name} is in the warehouse, but not in its catalog: run penstock repair" for name in lost]
     circle = [row.name for row in rows if row.name in row.blocked_by]
     if circle:
         problems.append(f"{', '.join(circle)} read each other in a circle, and are not refreshed")

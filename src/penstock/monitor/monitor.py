@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from http import HTTPStatus
 from typing import Any, Final
@@ -52,8 +52,10 @@ class Monitor:
         now: Callable[[], datetime],
         namespace: str,
         period: Callable[[timedelta], timedelta],
+        lost: Callable[[], Sequence[str]] = tuple,
     ) -> None:
-        """`namespace` is what lineage calls the warehouse; `period`, how often a table of some lag is refreshed.
+        """`namespace` is what lineage calls the warehouse; `period`, how often a table of some lag is refreshed;
+        `lost`, which stream tables the catalog does not know.
 
         Where alerts and lineage go is settled here; other settings are looked up as they are needed.
         """
@@ -61,6 +63,7 @@ class Monitor:
         self._logs = logs
         self._now = now
         self._settings = settings
+        self._lost = lost
         url, lineage = settings().alert_webhook_url, settings().lineage_url
         self._callbacks = CallbackSink()
         self._webhook = WebhookSink(url) if url else None
@@ -128,7 +131,7 @@ class Monitor:
 
     def health(self) -> Health:
         """Whether anything needs a person."""
-        return health(self._catalog, self._now(), self._minimum_lag())
+        return health(self._catalog, self._now(), self._minimum_lag(), self._lost)
 
     def serve(self, host: str = "127.0.0.1", port: int = 0) -> Server:
         """Answer `/metrics`, `/health`, `/ready` and `/status` until the server, or this, is closed."""

@@ -13,14 +13,16 @@ from pathlib import Path
 from typing import Any, Final
 
 from penstock.catalog.model import KnownKind, KnownTable, RefreshMode, Status, StreamTableMeta
-from penstock.catalog.warehouse_folder import STORAGE_FOLDER
+from penstock.catalog.warehouse_folder import STORAGE_FOLDER, lost_stream_tables
 from penstock.engine.definition import Definition
 from penstock.engine.registry import MANAGED, restore, restore_view, schema_exists
+from penstock.engine.spark_message import parted
 from penstock.engine.storage import Storage, standing
 from penstock.errors import PenstockError
 from penstock.names import TableName
 from penstock.refresh.define import dependencies_of
 from penstock.refresh.keep_names import keep_names
+from penstock.refresh.names_of_others import refuse_names_of_others, stream_table
 from penstock.refresh.warehouse import Warehouse
 
 TABLES_FOLDER = "tables"
@@ -47,17 +49,25 @@ class RepairReport:
     """What was in the catalog alone, if there was none to go on with."""
     kept: Path | None = None
     """Where the broken catalog lies now, if it was one."""
+    missing: tuple[str, ...] = ()
+    """Stream tables that could not be put back; the lines say why."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
-        return {"lines": self.lines, "gone": self.gone, "kept": None if self.kept is None else str(self.kept)}
+        kept = None if self.kept is None else str(self.kept)
+        return {"lines": self.lines, "gone": self.gone, "kept": kept, "missing": self.missing}
 
 
 def rebuild(warehouse: Warehouse) -> RepairReport:
     """Put every stream table and plain table that the catalog lacks back into it."""
     begun_anew = warehouse.catalog.dag_version() == 0
-    lines = [f"plain table {name}: registered" for name in _plain_tables(warehouse)]
-    waiting, left_over = _newest(_found(warehouse))
+    found, unreadable = _found(warehouse)
+    plain, (waiting, left_over) = _plain_tables(warehouse), _newest(found, warehouse.catalog.get_all())
+    if plain or waiting:
+        ours = (stream_table(TableName.parse(definition.name), path) for path, _, definition in waiting)
+        refuse_names_of_others(warehouse.spark, warehouse.root, [*plain, *ours])
+    _register(warehouse, plain)
+    lines = [f"plain table {table.name}: registered" for table in plain]
     lines += [f"folder {path}: left alone, {name} was created again later" for path, name in left_over]
     gone = GONE if begun_anew and waiting else ()
     _make_schemas(warehouse, (definition for _, _, definition in waiting))
@@ -70,35 +80,53 @@ def rebuild(warehouse: Warehouse) -> RepairReport:
             except PenstockError as error:
                 left.append((path, storage, definition, error))
         if len(left) == len(waiting):
-            lines += [f"stream table {each[2].name}: could not be restored: {each[3]}" for each in left]
+            # Of Spark's message the first sentence: the others are about its search path.
+            lines += [f"stream table {each[2].name}: could not be restored: {parted(each[3].text)[0]}" for each in left]
             lines.append("make what they read again, then repair once more")
             break
         waiting = [(path, storage, definition) for path, storage, definition, _ in left]
     lines += [f"the name {name} was taken by others: restored" for name in keep_names(warehouse)]
+    lines += [f"folder {path}: cannot be read as a stream table: {why}" for path, why in unreadable]
+    missing = [str(name) for name in lost_stream_tables(warehouse.root, warehouse.catalog.get_all())]
     closed = warehouse.catalog.close_orphans(now=warehouse.catalog.now())
     lines += [f"refresh {refresh}: closed, its worker is gone" for refresh in closed]
-    return RepairReport(tuple(lines) or ("nothing to repair",), gone)
+    return RepairReport(tuple(lines) or ("nothing to repair",), gone, missing=tuple(missing))
 
 
-def _found(warehouse: Warehouse) -> Iterable[_Found]:
+def _found(warehouse: Warehouse) -> tuple[list[_Found], list[tuple[str, str]]]:
+    """The storages that the catalog does not know, and the folders that cannot be read as one, each with the reason."""
     known = {each.table_id for each in warehouse.catalog.get_all()}
+    folders = {Path(each.path).name for each in warehouse.catalog.get_all()}
+    found, unreadable = [], []
     for log in sorted((warehouse.root / STORAGE_FOLDER).glob("*/*/_delta_log")):
+        path = str(log.parent.resolve())
         try:
-            storage = Storage.open(log.parent.resolve())
+            storage = Storage.open(path)
             definition = Definition.from_json(standing(warehouse.logs.at(storage.path)).definition)
-        except (PenstockError, KeyError, ValueError):
+        except (PenstockError, KeyError, ValueError) as error:
+            if log.parent.name not in folders:
+                why = error.text if isinstance(error, PenstockError) else f"{type(error).__name__}: {error}"
+                unreadable.append((path, parted(why)[0]))
             continue
         if storage.table_id not in known:
-            yield str(log.parent.resolve()), storage, definition
+            found.append((path, storage, definition))
+    return found, unreadable
 
 
-def _newest(found: Iterable[_Found]) -> tuple[list[_Found], list[tuple[str, str]]]:
+def _newest(found: Iterable[_Found], known: Iterable[StreamTableMeta]) -> tuple[list[_Found], list[tuple[str, str]]]:
     """The storages to restore, one for each name, and the folders that a killed CREATE or DROP has left behind."""
+    names = {str(each.name) for each in known}
     by_name: dict[str, list[_Found]] = {}
     for each in found:
         by_name.setdefault(each[2].name, []).append(each)
-    ordered = [sorted(each, key=lambda one: one[2].created_at) for each in by_name.values()]
-    return [each[-1] for each in ordered], [(path, made.name) for each in ordered for path, _, made in each[:-1]]
+    waiting: list[_Found] = []
+    left_over: list[tuple[str, str]] = []
+    for name, held in by_name.items():
+        *older, newest = sorted(held, key=lambda one: one[2].created_at)
+        # The catalog knows which it is, if it knows the name.
+        (older if name in names else waiting).append(newest)
+        left_over += [(path, name) for path, _, _ in older]
+    return waiting, left_over
 
 
 def _make_schemas(warehouse: Warehouse, definitions: Iterable[Definition]) -> None:
@@ -143,7 +171,8 @@ def _restored(warehouse: Warehouse, path: str, storage: Storage, definition: Def
     return f"stream table {definition.name}: restored, {at}"
 
 
-def _plain_tables(warehouse: Warehouse) -> list[str]:
+def _plain_tables(warehouse: Warehouse) -> list[KnownTable]:
+    """The Delta tables that lie where Spark puts tables whose files are its own, and that the catalog lacks."""
     known = {each.name for each in warehouse.catalog.known_tables()}
     found = []
     for log in sorted((warehouse.root / TABLES_FOLDER).glob("**/_delta_log")):
@@ -151,18 +180,22 @@ def _plain_tables(warehouse: Warehouse) -> list[str]:
         schema = relative.parts[0].removesuffix(".db") if len(relative.parts) > 1 else "default"
         if len(relative.parts) > 2 or f"{schema}.{relative.parts[-1]}" in known:
             continue
-        table = KnownTable(
-            schema=schema,
-            table=relative.parts[-1],
-            kind=KnownKind.TABLE,
-            path=str(Path(log.parent).resolve()),
-            provider="delta",
-            # It lies where Spark puts tables whose files are its own.
-            text=MANAGED,
+        found.append(
+            KnownTable(
+                schema=schema,
+                table=relative.parts[-1],
+                kind=KnownKind.TABLE,
+                path=str(Path(log.parent).resolve()),
+                provider="delta",
+                text=MANAGED,
+            )
         )
-        if schema != "default":
-            warehouse.catalog.remember_table(KnownTable(schema=schema, kind=KnownKind.SCHEMA))
-        warehouse.catalog.remember_table(table)
-        found.append(table.name)
-    restore(warehouse.spark, warehouse.catalog.known_tables())
     return found
+
+
+def _register(warehouse: Warehouse, tables: Iterable[KnownTable]) -> None:
+    for table in tables:
+        if table.schema != "default":
+            warehouse.catalog.remember_table(KnownTable(schema=table.schema, kind=KnownKind.SCHEMA))
+        warehouse.catalog.remember_table(table)
+    restore(warehouse.spark, warehouse.catalog.known_tables())

@@ -132,6 +132,7 @@ class RepairReport:
     lines: list[str]
     gone: list[str]
     kept: str | None = None
+    missing: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -399,6 +400,9 @@ class FakeTables:
             Alert(AlertEvent.REFRESH_FAILED, table, NOON, failed),
         ]
         return [] if name == "unread" else found[:max_rows]
+
+    def _lost(self) -> list[str]:
+        return []
 
     def _is_paused(self) -> bool:
         return not self.healthy

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -109,3 +110,32 @@ def test_stream_tables_without_a_catalog_are_told_of_and_no_empty_catalog_is_mad
     assert penstock.repair(ps.path, spark=ps.spark).kept is None
     told = CliRunner().invoke(app, ["status", "-w", str(ps.path)])
     assert (told.exit_code, "shop.st" in told.stdout) == (0, True)
+
+
+def test_what_cannot_be_put_back_is_named_with_its_reason_in_one_line(ps: StreamTables) -> None:
+    ps.sql("CREATE TABLE src AS SELECT 1 AS id; CREATE VIEW seen AS SELECT id FROM src")
+    ps.create_stream_table("kept", "SELECT count(*) AS n FROM src")
+    ps.create_stream_table("over_a_view", "SELECT id FROM seen")
+    ps.create_stream_table("behind_it", "SELECT id FROM over_a_view")
+    ps.create_stream_table("damaged", "SELECT id + 1 AS id FROM src")
+    [damaged] = (ps.path / "stream_tables" / "shop").glob("damaged-*")
+    lose(ps)
+    ps.spark.sql("DROP VIEW seen")
+    (damaged / "_delta_log" / f"{0:020}.json").write_bytes(b"")
+    report = ps.repair()
+    assert report.missing == ("shop.behind_it", "shop.damaged", "shop.over_a_view") == tuple(ps.lost())
+    told = {name: [line for line in report.lines if f"{name}" in line] for name in ("over_a_view:", "damaged-")}
+    assert all(len(lines) == 1 for lines in told.values()), report.lines
+    assert "`seen` cannot be found" in told["over_a_view:"][0]
+    assert not any("Search path" in line or "\n" in line for line in report.lines), report.lines
+    assert report.to_json()["missing"] == report.missing
+    told_by = CliRunner().invoke(app, ["status", "-w", str(ps.path)])
+    assert "shop.over_a_view; put them back" in told_by.stdout
+    ps.sql("CREATE VIEW seen AS SELECT id FROM src")
+    assert ps.repair().missing == ("shop.damaged",) == tuple(ps.lost())
+    # What a killed CREATE left of a table that the catalog knows is nothing that is missing.
+    [folder] = (ps.path / "stream_tables" / "shop").glob("kept-*")
+    shutil.copytree(folder, folder.with_name("kept-00000000"))
+    shutil.rmtree(damaged)
+    report = ps.repair()
+    assert (report.missing, ps.lost()) == ((), []), report

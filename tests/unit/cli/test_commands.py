@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_tables import NOON, FakeSubscription, FakeTables, RefreshResult, fake_openers, revenue_commits
+from fake_tables import NOON, FakeSubscription, FakeTables, RefreshResult, RepairReport, fake_openers, revenue_commits
 from typer.testing import CliRunner, Result
 
 from penstock.cli import prompt
@@ -381,3 +381,13 @@ def test_status_and_tick_say_that_the_catalog_is_paused(warehouse: Path, monkeyp
     monkeypatch.setattr(FakeTables, "_tick", lambda tables, now=None: [])
     for command in ("status", "tick"):
         assert "penstock resume" in run(tables, command, "-w", str(warehouse)).stdout
+
+
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_a_repair_that_could_not_put_all_back_ends_with_1(warehouse: Path, form: tuple[str, ...]) -> None:
+    class Lossy(FakeTables):
+        def _repair(self) -> RepairReport:
+            return RepairReport(["stream table default.a: could not be restored: why"], [], missing=("default.a",))
+
+    told = run(Lossy(), "repair", *form, "-w", str(warehouse))
+    assert (told.exit_code, "missing" in told.stdout) == (1, True)

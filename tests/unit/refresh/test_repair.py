@@ -19,7 +19,7 @@ def test_a_refresh_at_work_is_not_closed_by_a_machine_whose_clock_is_ahead(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Nothing is there to be put back, so Spark is not needed.
-    monkeypatch.setattr(repairing, "_plain_tables", lambda warehouse: [])
+    monkeypatch.setattr(repairing, "_register", lambda warehouse, tables: None)
     with look(tmp_path) as tables:
         warehouse = tables._warehouse
         catalog, now = warehouse.catalog, warehouse.catalog.now()
