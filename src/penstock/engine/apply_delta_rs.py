@@ -16,7 +16,8 @@ from deltalake.transaction import AddAction, RemoveAction
 
 from penstock.engine.apply import Change
 from penstock.engine.commit_record import USER_METADATA
-from penstock.engine.merge_predicate import OP, KeyRange, identifier, match, rangeable, within
+from penstock.engine.merge_predicate import OP, KeyRange, match, rangeable, within
+from penstock.engine.sql_literals import identifier
 from penstock.engine.staged import StagedFile, StagedFiles
 from penstock.engine.storage import Layout, layout_of
 from penstock.engine.storage_schema import Fields, arrow_schema, conform, fields_of, prunable, same_columns

@@ -24,9 +24,10 @@ from pyspark.sql.types import StringType, StructType
 from penstock.engine.apply import Change
 from penstock.engine.apply_delta_rs import RANGE_COLUMNS, key_ranges, merge_key, merge_source
 from penstock.engine.calls import arrow_rows
-from penstock.engine.merge_predicate import OP, KeyRange, identifier, match, rangeable, within
+from penstock.engine.merge_predicate import OP, KeyRange, match, rangeable, within
 from penstock.engine.spark_errors import understood
 from penstock.engine.spark_message import first_lines
+from penstock.engine.sql_literals import identifier
 from penstock.engine.staged import StagedFiles
 from penstock.engine.storage import Layout
 from penstock.engine.storage_schema import Fields, arrow_schema, conform, fields_of, nullable

@@ -9,19 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
-from decimal import Decimal
-from typing import Any, Literal
+from datetime import datetime, timedelta
+from typing import Any
 
-from penstock.engine.storage_schema import Fields, decimal_of, holds, prunable
+from penstock.engine.sql_literals import Dialect, identifier, literal
+from penstock.engine.storage_schema import Fields, holds, prunable
 from penstock.errors import InternalError
 
 OP = "__ps_op"
 """Column of a change that says what its row does: 'u' upsert, 'd' delete, 'i' insert."""
 
-Dialect = Literal["datafusion", "spark"]
-
-_LONGEST_LITERAL = 256
 # Both writers cut timestamp bounds in file statistics to milliseconds, so a stored value can lie 1 ms outside them.
 _STATISTICS_STEP = timedelta(milliseconds=1)
 
@@ -51,40 +48,6 @@ def within(ranges: Mapping[str, KeyRange], fields: Fields, dialect: Dialect) -> 
 def rangeable(column: str, fields: Fields) -> bool:
     """True if a range over this column may decide which files are read."""
     return prunable(fields[column])
-
-
-def identifier(name: str, dialect: Dialect) -> str:
-    """The name, quoted."""
-    return '"' + name.replace('"', '""') + '"' if dialect == "datafusion" else "`" + name.replace("`", "``") + "`"
-
-
-def text_literal(value: str, dialect: Dialect) -> str:
-    """The string as a literal that the dialect reads back unchanged."""
-    if dialect == "datafusion":
-        return "'" + value.replace("'", "''") + "'"
-    # `$` is escaped too: Spark substitutes ${…} in the text of a statement, literals included.
-    plain = "".join(
-        character if character.isprintable() and character not in "'\\$" else _escaped(character) for character in value
-    )
-    return f"'{plain}'"
-
-
-def literal(value: Any, delta_type: Any, dialect: Dialect) -> str | None:
-    """A value of a prunable type as SQL text; None if it cannot be written exactly and shortly."""
-    decimal = decimal_of(delta_type)
-    if decimal and isinstance(value, Decimal):
-        return f"CAST('{value:f}' AS DECIMAL({decimal[0]},{decimal[1]}))"
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, int):
-        return f"({value})" if value < 0 else str(value)
-    if isinstance(value, str):
-        return text_literal(value, dialect) if len(value) <= _LONGEST_LITERAL else None
-    if isinstance(value, datetime):
-        return _timestamp(value, dialect)
-    if isinstance(value, date):
-        return f"CAST('{value.isoformat()}' AS DATE)"
-    return None
 
 
 def _equal(column: str, delta_type: Any, dialect: Dialect) -> str:
@@ -138,23 +101,3 @@ def _range(column: str, span: KeyRange, delta_type: Any, dialect: Dialect) -> st
         return ""
     bounds = f"({name} >= {low_text}) AND ({name} <= {high_text})"
     return f"(({bounds}) OR ({name} IS NULL))" if span.has_null else f"({bounds})"
-
-
-def _timestamp(value: datetime, dialect: Dialect) -> str:
-    text = value.replace(tzinfo=None).isoformat(sep=" ", timespec="microseconds")
-    if value.tzinfo is None:
-        return (
-            f"arrow_cast('{text}', 'Timestamp(Microsecond, None)')"
-            if dialect == "datafusion"
-            else f"TIMESTAMP_NTZ '{text}'"
-        )
-    if value.utcoffset() != timedelta(0):
-        raise InternalError(why="an instant in a merge predicate must be in UTC")
-    if dialect == "datafusion":
-        return f"arrow_cast('{text}Z', 'Timestamp(Microsecond, Some(\"UTC\"))')"
-    return f"TIMESTAMP_LTZ '{text}+00:00'"
-
-
-def _escaped(character: str) -> str:
-    code = ord(character)
-    return f"\\u{code:04x}" if code < 0x10000 else character

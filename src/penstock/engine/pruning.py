@@ -37,7 +37,7 @@ from pyspark.sql.types import (
 )
 
 from penstock.engine.delta_log import DataFile, Snapshot
-from penstock.engine.merge_predicate import literal
+from penstock.engine.sql_literals import literal
 from penstock.names import quote
 
 _INTEGERS = (ByteType, ShortType, IntegerType, LongType)

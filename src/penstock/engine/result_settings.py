@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pyspark.sql import SparkSession
 
 from penstock.engine.carried_functions import carry_functions
-from penstock.engine.scan import REFRESH_CONF
+from penstock.engine.refresh_conf import REFRESH_CONF
 
 LEGACY = "spark.sql.legacy."
 

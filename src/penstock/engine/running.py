@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from penstock.engine.scan import lost_file
+from penstock.engine.lost_file import lost_file
 from penstock.engine.silence import unlogged
 from penstock.engine.spark_errors import understood, without_file
 from penstock.errors import InternalError

@@ -5,7 +5,7 @@ values taken from the log as typed literals; folders are never looked at. Where 
 (`Snapshot.slow_because`, `ChangeSet.reader_because`) Delta's own reader gives the same rows.
 
 Changes are netted by bits before anyone sees them: two rows cancel only if every value is the same, the sign of zero
-included. Sessions that run these frames must carry `REFRESH_CONF`.
+included. Sessions that run these frames must carry `spark.refresh_conf.REFRESH_CONF`.
 """
 
 from __future__ import annotations
@@ -42,21 +42,6 @@ from penstock.names import WEIGHT, quote
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-REFRESH_CONF: Mapping[str, str] = {
-    # Otherwise Delta's reader refuses versions older than deletedFileRetentionDuration although their files exist.
-    "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration": "false",
-    # A missing file must fail, never shorten a result.
-    "spark.sql.files.ignoreMissingFiles": "false",
-    "spark.sql.files.ignoreCorruptFiles": "false",
-    # Spark 4.2.0 hangs in a Python UDF directly over a Parquet scan (SPARK-58241).
-    "spark.sql.execution.arrow.pythonUDF.columnarInput.enabled": "false",
-    # Files that are staged for a commit; the default has no bounds in its footers.
-    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-    # Listing given files from the driver: 1,000 files took 0.4 s, as a Spark job 5 to 7 s.
-    "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
-}
-"""Settings of every session that runs scans and changes."""
-
 LITERAL_READS = 2
 """Up to this many combinations of sign and partition values are read one by one, their values as literals.
 
@@ -69,12 +54,6 @@ _PLAIN_NAME = re.compile(r"[A-Za-z0-9._-]+")
 CHANGE_TYPE = "_change_type"
 CHANGE_SIGNS = {"insert": 1, "update_postimage": 1, "delete": -1, "update_preimage": -1}
 """What a row of a change file does to the table."""
-
-_LOST = re.compile(
-    r"FileNotFoundException|FILE_NOT_EXIST|PATH_NOT_FOUND|DELTA_FILE_NOT_FOUND|NoSuchKey|BlobNotFound"
-    r"|DELTA_CHANGE_DATA_FILE_NOT_FOUND"
-)
-_PATH = re.compile(r"((?:[a-z0-9]+:)?/[^\s'\"]*?\.parquet)")
 
 
 def scan(spark: SparkSession, snapshot: Snapshot, columns: Sequence[str], bounds: Bounds | None = None) -> DataFrame:
@@ -162,20 +141,6 @@ def net(frame: DataFrame, fields: Sequence[StructField]) -> DataFrame:
                 shown.append(F.col(key).alias(field.name))
     grouped = frame.groupBy(*keys).agg(F.sum(F.col(WEIGHT)).alias(WEIGHT), *kept)
     return grouped.where(F.col(WEIGHT) != 0).select(*shown, F.col(WEIGHT))
-
-
-def lost_file(error: BaseException) -> str | None:
-    """The file whose absence made a query fail, if that is why it failed: the version can no longer be read."""
-    seen: set[int] = set()
-    cause: BaseException | None = error
-    while cause is not None and id(cause) not in seen:
-        seen.add(id(cause))
-        text = str(cause)
-        if _LOST.search(text):
-            found = _PATH.search(text)
-            return found.group(1) if found else "a data file"
-        cause = cause.__cause__ or cause.__context__
-    return None
 
 
 def _used(schema: StructType, columns: Sequence[str], weight_column: str | None, where: str | None) -> list[str]:

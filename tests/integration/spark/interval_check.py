@@ -29,7 +29,8 @@ from penstock.engine.drift import drift_affects
 from penstock.engine.driver_read import changed_rows, rows_at
 from penstock.engine.file_columns import FileColumns
 from penstock.engine.interval import ChangeSet, Part, Way, classify
-from penstock.engine.scan import REFRESH_CONF, changes, fields_of, scan
+from penstock.engine.refresh_conf import REFRESH_CONF
+from penstock.engine.scan import changes, fields_of, scan
 from penstock.names import WEIGHT
 
 if TYPE_CHECKING:

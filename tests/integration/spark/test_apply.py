@@ -285,7 +285,7 @@ def as_sql(value: Any) -> str | None:
         case Decimal():
             return f"'{value:f}'"
         case str():
-            from penstock.engine.merge_predicate import text_literal
+            from penstock.engine.sql_literals import text_literal
 
             return text_literal(value, "spark")
         case bytes():

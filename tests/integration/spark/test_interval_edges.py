@@ -20,8 +20,10 @@ from pyspark.errors import PySparkException
 
 from penstock.engine.delta_log import DeltaLog
 from penstock.engine.interval import Kind, Part, Way, classify
+from penstock.engine.lost_file import lost_file
 from penstock.engine.pruning import bounds_of, prune
-from penstock.engine.scan import REFRESH_CONF, changes, lost_file, scan
+from penstock.engine.refresh_conf import REFRESH_CONF
+from penstock.engine.scan import changes, scan
 from penstock.errors import FrontierLost, SourceChanged, SourceMissing
 from penstock.names import WEIGHT
 
