@@ -24,8 +24,8 @@ $(VENV): requirements.lock pyproject.toml
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
-$(JARS): src/penstock/engine/jars.py | $(VENV)
-	@PENSTOCK_JARS=.jars $(BIN)/python -m penstock.engine.jars
+$(JARS): src/penstock/engine/spark/jars.py | $(VENV)
+	@PENSTOCK_JARS=.jars $(BIN)/python -m penstock.engine.spark.jars
 	@touch $@
 
 .PHONY: demo

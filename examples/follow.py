@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import penstock
-from penstock.changes.commit_changes import CommitChanges
+from penstock.changes.wire.commit_changes import CommitChanges
 from penstock.subscribe.subscription import Subscription
 
 ROUNDS = [

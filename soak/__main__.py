@@ -27,7 +27,7 @@ from benchmarks.memory import driver_memory
 from rich.console import Console
 
 import penstock
-from penstock.engine.session import start_session
+from penstock.engine.spark.session import start_session
 from penstock.settings import Settings
 from soak.lag_plot import lag_plot
 from soak.samples import ASKED, Samples

@@ -45,7 +45,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     # Imported here, so that a run without Spark tests does not load it.
-    from penstock.engine.session import start_session
+    from penstock.engine.spark.session import start_session
     from penstock.settings import Settings
 
     # Thousands of tiny queries: generated code and parallel collection cost more than they bring.

@@ -26,9 +26,9 @@ from deltalake import DeltaTable, write_deltalake
 import penstock
 from delta_rs_rows import rows_of
 from penstock.compile.stored import SHOWN
-from penstock.engine.definition import Definition
-from penstock.engine.storage import DEFINITION_KEY, Storage
-from penstock.engine.storage_schema import arrow_schema
+from penstock.engine.delta.definition import Definition
+from penstock.engine.delta.storage_schema import arrow_schema
+from penstock.engine.write.storage import DEFINITION_KEY, Storage
 from penstock.names import WEIGHT
 from stored import alike
 

@@ -13,12 +13,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from penstock.engine.apply import Applier, Change, Kind
-from penstock.engine.commit import Committed, commit
-from penstock.engine.commit_record import CommitRecord
-from penstock.engine.merge_predicate import OP
-from penstock.engine.storage import Storage
-from penstock.engine.storage_schema import arrow_schema, conform
+from penstock.engine.delta.commit_record import CommitRecord
+from penstock.engine.delta.storage_schema import arrow_schema, conform
+from penstock.engine.write.apply import Applier, Change, Kind
+from penstock.engine.write.commit import Committed, commit
+from penstock.engine.write.merge_predicate import OP
+from penstock.engine.write.storage import Storage
 from penstock.names import WEIGHT, Frontier
 
 ID = "st-1"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.changes.cell import Cell, per_row
-from penstock.changes.aggregators.avg import RetractableAvgAggregator
-from penstock.changes.aggregators.count import RetractableCountAggregator
-from penstock.changes.aggregators.max import RetractableMaxAggregator
-from penstock.changes.aggregators.min import RetractableMinAggregator
-from penstock.changes.aggregators.retractable_aggregator import RetractableAggregator
-from penstock.changes.aggregators.sum import RetractableSumAggregator
+from penstock.changelog_types.aggregators.avg import RetractableAvgAggregator
+from penstock.changelog_types.aggregators.count import RetractableCountAggregator
+from penstock.changelog_types.aggregators.max import RetractableMaxAggregator
+from penstock.changelog_types.aggregators.min import RetractableMinAggregator
+from penstock.changelog_types.aggregators.retractable_aggregator import RetractableAggregator
+from penstock.changelog_types.aggregators.sum import RetractableSumAggregator
 
 ROWS = 4096
 _VALUES = np.random.default_rng(1).integers(0, 256, ROWS)

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.changes.cell import Cell, per_row
-from penstock.changes.compaction import collapse, net
+from penstock.changelog_types.compaction import collapse, net
 from penstock.names import WEIGHT
 
 ROWS = 16384

@@ -7,8 +7,8 @@ import json
 import pyarrow as pa
 
 from benchmarks.changes.cell import Cell, per_row
-from penstock.changes.cdc_envelope import CdcEnvelope, CdcSource
-from penstock.changes.envelope_batch import envelopes
+from penstock.changes.wire.cdc_envelope import CdcEnvelope, CdcSource
+from penstock.changes.wire.envelope_batch import envelopes
 
 ROWS = 4096
 _SOURCE = CdcSource("penstock", "default", "orders", 42)

@@ -8,9 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.changes.cell import Cell, per_row
-from penstock.changes.change_event import ChangeEvent
-from penstock.changes.changelog_record import ChangelogRecord
-from penstock.changes.notations import delta, weights
+from penstock.changelog_types.notations import delta
+from penstock.changes.wire import weights
+from penstock.changes.wire.change_event import ChangeEvent
+from penstock.changes.wire.changelog_record import ChangelogRecord
 
 ROWS = 4096
 SUBSCRIBERS = 1000

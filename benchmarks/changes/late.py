@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.changes.cell import Cell, per_row
-from penstock.changes.late_data import LateDataRetractionGenerator, WindowId
-from penstock.changes.late_rows import late_rows
+from penstock.changelog_types.late_data import LateDataRetractionGenerator, WindowId
+from penstock.changelog_types.late_rows import late_rows
 
 ROWS = 4096
 _ENDS = np.random.default_rng(1).integers(0, 100_000, ROWS)

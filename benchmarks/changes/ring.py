@@ -13,8 +13,8 @@ from itertools import islice
 import numpy as np
 
 from benchmarks.changes.cell import Cell, per_row
-from penstock.changes.cdc_buffer import CdcBuffer
-from penstock.changes.change_operation import ChangeOperation
+from penstock.changes.ring.cdc_buffer import CdcBuffer
+from penstock.changes.wire.change_operation import ChangeOperation
 
 RING_EVENTS = 1_000_000
 BATCH = 100_000

@@ -1,11 +1,11 @@
-"""The errors page, from the classes of `errors.py`, the table of `engine/spark_errors.py` and the reason codes."""
+"""The errors page, from the classes of `errors.py`, `engine/failures/spark_errors.py` and the reason codes."""
 
 from __future__ import annotations
 
 import penstock.errors
 from generate.table import code, table
 from penstock.compile.reasons import ADVICE, REASONS
-from penstock.engine.spark_errors import CONDITIONS, SQL_STATES, Meaning
+from penstock.engine.failures.spark_errors import CONDITIONS, SQL_STATES, Meaning
 from penstock.errors import PenstockError, Retry
 
 PAGE = "reference/errors.md"

@@ -11,8 +11,8 @@ from penstock import api
 from penstock.compile.passes.admit import reproducible
 from penstock.compile.plan import Plan, compile_query
 from penstock.compile.store_groups import top_aggregate
-from penstock.engine.registry import current_schema
-from penstock.engine.result_settings import result_settings
+from penstock.engine.spark.registry import current_schema
+from penstock.engine.spark.result_settings import result_settings
 from penstock.operators.delta_query import DeltaQuery, LeafKind
 
 if TYPE_CHECKING:

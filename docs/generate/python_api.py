@@ -12,13 +12,13 @@ from typing import Any
 from generate.table import code, table
 from penstock import api
 from penstock.catalog.model import Alert, RefreshRecord
-from penstock.changes.arrow_rows import ArrowRows
-from penstock.changes.cdc_stats import CdcStats
-from penstock.changes.change_event import ChangeEvent, Delete, Insert, Snapshot, Update, Watermark
-from penstock.changes.commit_changes import CommitChanges
-from penstock.changes.kv_watch_event import KvWatchEvent
-from penstock.engine.changelog import Changelog, Entry
-from penstock.engine.layout import FileLayout
+from penstock.changes.ring.cdc_stats import CdcStats
+from penstock.changes.wire.arrow_rows import ArrowRows
+from penstock.changes.wire.change_event import ChangeEvent, Delete, Insert, Snapshot, Update, Watermark
+from penstock.changes.wire.commit_changes import CommitChanges
+from penstock.changes.wire.kv_watch_event import KvWatchEvent
+from penstock.engine.changelog.changelog import Changelog, Entry
+from penstock.engine.write.layout import FileLayout
 from penstock.monitor.diagnose.diagnosis import Diagnosis
 from penstock.monitor.diagnose.findings import Finding
 from penstock.monitor.health import Health, SchedulerHealth

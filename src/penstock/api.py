@@ -24,22 +24,22 @@ from penstock.catalog.warehouse_folder import (
     require_warehouse,
     warehouse_folder,
 )
-from penstock.changes.change_event import ChangeEvent
-from penstock.changes.moments import read_timestamp
-from penstock.engine import registry
-from penstock.engine.calls import let_calls_end
-from penstock.engine.changelog import Changelog
-from penstock.engine.handed_in import DataFrame, SparkSession
-from penstock.engine.plain_tables import create_table
-from penstock.engine.python_query import frame_from, named_query
-from penstock.engine.result_settings import result_settings
-from penstock.engine.rows_as_view import rows_as_views
-from penstock.engine.session import check_session, start_session
-from penstock.engine.statement import statement_errors
-from penstock.engine.storage import Storage
-from penstock.engine.threads import spark_threads
-from penstock.engine.workspace import Logs
-from penstock.engine.written_rows import counting_rows, counts
+from penstock.changes.filter.moments import read_timestamp
+from penstock.changes.wire.change_event import ChangeEvent
+from penstock.engine.changelog.changelog import Changelog
+from penstock.engine.read.rows_as_view import rows_as_views
+from penstock.engine.run.workspace import Logs
+from penstock.engine.run.written_rows import counting_rows, counts
+from penstock.engine.spark import registry
+from penstock.engine.spark.calls import let_calls_end
+from penstock.engine.spark.handed_in import DataFrame, SparkSession
+from penstock.engine.spark.plain_tables import create_table
+from penstock.engine.spark.python_query import frame_from, named_query
+from penstock.engine.spark.result_settings import result_settings
+from penstock.engine.spark.session import check_session, start_session
+from penstock.engine.spark.statement import statement_errors
+from penstock.engine.spark.threads import spark_threads
+from penstock.engine.write.storage import Storage
 from penstock.errors import (
     InvalidName,
     NotAllRefreshed,

@@ -16,7 +16,7 @@ from pathlib import Path
 from fuzz.history import TABLES
 from fuzz.runner import PER_HISTORY, Failure, Followed, Tally, follow, history_of, query_of, reset
 from fuzz.shrink import Case, shrunk
-from penstock.engine.session import start_session
+from penstock.engine.spark.session import start_session
 from penstock.settings import Settings
 from small_tables import INTERPRETED, Bench, bench
 

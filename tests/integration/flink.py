@@ -16,7 +16,7 @@ from typing import Any
 import pyspark
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 
-import penstock.engine.ivy
+import penstock.engine.spark.ivy
 
 VERSION = "2.1.0"
 COORDINATES = [
@@ -42,7 +42,7 @@ _NULLABLE = {
 
 def fetch(folder: Path) -> None:
     """Put the jars into the folder."""
-    command = [sys.executable, penstock.engine.ivy.__file__, str(folder), *COORDINATES]
+    command = [sys.executable, penstock.engine.spark.ivy.__file__, str(folder), *COORDINATES]
     subprocess.run(command, check=True, capture_output=True, timeout=600)
 
 

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 from flink import DebeziumReader, fetch
 
-from penstock.changes.cdc_envelope import CdcSource
-from penstock.changes.envelope_batch import envelopes
+from penstock.changes.wire.cdc_envelope import CdcSource
+from penstock.changes.wire.envelope_batch import envelopes
 
 pytestmark = pytest.mark.slow
 

@@ -142,7 +142,7 @@ def _away(ps: Any, root: Path) -> dict[str, Any]:
 
 def main(part: str, root: Path) -> None:
     import penstock
-    from penstock.engine.session import start_session
+    from penstock.engine.spark.session import start_session
     from penstock.errors import SessionMisconfigured
     from penstock.settings import Settings
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from penstock.catalog.open_catalog import open_catalog
-from penstock.engine.changelog import Changelog
-from penstock.engine.workspace import Logs
+from penstock.engine.changelog.changelog import Changelog
+from penstock.engine.run.workspace import Logs
 from penstock.subscribe.journal import catch_up
 from penstock.testing.published import Published
 from postgres import Postgres
@@ -21,7 +21,7 @@ from postgres import Postgres
 READER = """
 import sys
 from penstock.catalog.open_catalog import open_catalog
-from penstock.engine.workspace import Logs
+from penstock.engine.run.workspace import Logs
 from penstock.subscribe.all_changes import AllChanges
 
 with open_catalog(sys.argv[1]) as catalog:

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from penstock.changes.cdc_buffer import CdcBuffer
-from penstock.changes.change_operation import ChangeOperation
-from penstock.changes.row_event import ChangeEvent
+from penstock.changes.ring.cdc_buffer import CdcBuffer
+from penstock.changes.ring.row_event import ChangeEvent
+from penstock.changes.wire.change_operation import ChangeOperation
 
 WRITERS = READERS = 8
 ENOUGH = 10

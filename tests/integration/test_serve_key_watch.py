@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 from serving import PATIENCE, Events, Server, get, row, sales
 
-from penstock.changes import key_events as key_events_module
-from penstock.changes.key_text import key_texts
+from penstock.changes.wire import key_events as key_events_module
+from penstock.changes.wire.key_text import key_texts
 from penstock.serve.access import Access
 from penstock.testing.published import Published, PublishedTable
 

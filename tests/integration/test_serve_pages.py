@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from serving import PATIENCE, Server, get, row, sales
 
-from penstock.changes.commit_changes import CommitChanges
-from penstock.engine.changelog import Entry
+from penstock.changes.wire.commit_changes import CommitChanges
+from penstock.engine.changelog.changelog import Entry
 from penstock.serve import table_changes
 from penstock.subscribe.table_feed import TableFeed
 from penstock.testing.published import Published, PublishedTable

@@ -38,8 +38,8 @@ STEPS: dict[str, tuple[str, str, str]] = {
     "definition set": ("penstock.refresh.run", "Storage.set_configuration", "after"),
     "redefined": ("penstock.refresh.run", "Refresher._redefine", "after"),
     "before the write": ("penstock.refresh.compute", "commit", "before"),
-    "written": ("penstock.engine.apply_delta_rs", "apply", "after"),
-    "written by Spark": ("penstock.engine.apply_spark", "apply", "after"),
+    "written": ("penstock.engine.write.apply_delta_rs", "apply", "after"),
+    "written by Spark": ("penstock.engine.write.apply_spark", "apply", "after"),
     "committed": ("penstock.refresh.compute", "commit", "after"),
     "before the catalog": ("penstock.catalog.sql_catalog", "SqlCatalog.update_after_refresh", "before"),
     "in the catalog": ("penstock.catalog.sql_catalog", "SqlCatalog.update_after_refresh", "after"),
@@ -175,7 +175,7 @@ class Nursery:
 def _nursery(warehouse: Path) -> None:
     from by_guess import go_by_guess
 
-    from penstock.engine.session import start_session
+    from penstock.engine.spark.session import start_session
     from penstock.settings import Settings
 
     go_by_guess()
@@ -226,7 +226,7 @@ class _Body:
 
     def _take_callbacks(self) -> None:
         """A JVM calls back to one process only: to the one that was the last to ask, so ask every time."""
-        from penstock.engine import catalyst
+        from penstock.engine.spark import catalyst
 
         started, rewrite = catalyst.ensure_callback_server_started, catalyst.Catalyst.rewrite
 

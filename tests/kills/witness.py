@@ -29,11 +29,11 @@ from delta_rs_rows import rows_of
 from penstock.catalog.model import StreamTableMeta
 from penstock.catalog.owner import is_dead
 from penstock.catalog.reader import CatalogReader
-from penstock.engine.changelog import Changelog
-from penstock.engine.commit_record import FIRST_LSN, CommitRecord
-from penstock.engine.definition import Definition
-from penstock.engine.delta_log import DeltaLog
-from penstock.engine.storage import DEFINITION_KEY, ID_KEY
+from penstock.engine.changelog.changelog import Changelog
+from penstock.engine.delta.commit_record import FIRST_LSN, CommitRecord
+from penstock.engine.delta.definition import Definition
+from penstock.engine.delta.delta_log import DeltaLog
+from penstock.engine.write.storage import DEFINITION_KEY, ID_KEY
 from penstock.errors import PenstockError
 from penstock.names import WEIGHT, Frontier
 from penstock.testing.changelog_oracle import bag

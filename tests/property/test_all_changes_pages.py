@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from penstock.changes.row_event import ChangeEvent
+from penstock.changes.ring.row_event import ChangeEvent
 from penstock.subscribe.all_changes import AllChanges
 from penstock.testing.published import Published, PublishedTable
 

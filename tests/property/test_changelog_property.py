@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.changes.commit_changes import CommitChanges
+from penstock.changes.wire.commit_changes import CommitChanges
 from penstock.testing.changelog_oracle import assert_changelog, bag
 from penstock.testing.published import Published, PublishedTable
 

@@ -50,7 +50,7 @@ def schemas(spark: SparkSession) -> Iterator[list[Schema]]:
 
 @pytest.fixture(scope="module")
 def planned(spark: SparkSession) -> Callable[[Query], Plan]:
-    from penstock.engine.bind import SparkAnalyzer
+    from penstock.engine.bind.bind_query import SparkAnalyzer
 
     analyzer = SparkAnalyzer(spark, lambda path, name: Source(name, name, path), lambda name: None, {}, spark)
     return lambda query: compile_query(analyzer.bind(query.text), query.key)

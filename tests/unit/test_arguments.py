@@ -14,8 +14,8 @@ import pytest
 import penstock
 from penstock.api import StreamTables
 from penstock.arguments import PARAMETERS, checked, fits
-from penstock.engine.changelog import Changelog, Entry
-from penstock.engine.commit_record import CommitRecord
+from penstock.engine.changelog.changelog import Changelog, Entry
+from penstock.engine.delta.commit_record import CommitRecord
 from penstock.errors import InvalidArgument
 from penstock.monitor.http import Server
 from penstock.names import Frontier

@@ -1,4 +1,11 @@
-"""What a change is: operations, records, references, events, envelopes, ways between them, and a ring of the newest.
+"""Changes of stream tables: how they are handed out (`wire`), chosen (`filter`) and kept for polling (`ring`).
 
 Weights are the single truth; every operation code is a view of them. Nothing here knows Spark, Delta or a catalog.
 """
+
+import sys
+
+from penstock.changes.moved import OldNames
+
+if not any(isinstance(each, OldNames) for each in sys.meta_path):
+    sys.meta_path.append(OldNames())

@@ -18,7 +18,7 @@ from penstock.cli.durations import moment
 from penstock.cli.tables import cell, fits, is_numeric, print_fields, shown, table
 
 if TYPE_CHECKING:
-    from penstock.changes.commit_changes import CommitChanges
+    from penstock.changes.wire.commit_changes import CommitChanges
 
 _MARKS = {"insert": ("+", "green"), "delete": ("−", "red"), "update": ("~", "yellow"), "refresh": ("=", "cyan")}
 

@@ -43,7 +43,7 @@ def _repair(path: Path) -> Any:
 
 
 def _diagnose(path: Path, deep: bool) -> Any:
-    return import_module("penstock.engine.doctor").diagnose(path, deep=deep)
+    return import_module("penstock.engine.spark.doctor").diagnose(path, deep=deep)
 
 
 @dataclass(frozen=True)

@@ -62,7 +62,7 @@ def _for_people(rows: int) -> Callable[[Any], tuple[int, int, int]]:
 
 
 def _lines(form: Form) -> Callable[[Any], tuple[int, int, int]]:
-    from penstock.changes.commit_lines import changelog_lines, envelope_lines
+    from penstock.changes.wire.commit_lines import changelog_lines, envelope_lines
 
     lines_of = changelog_lines if form == "json" else envelope_lines
 

@@ -148,7 +148,7 @@ def _answered(desk: Desk, statement: str, limit: int, yes: bool) -> dict[str, An
             return {"kind": "ok", "columns": [], "rows": [], "more": 0, "message": None}
         if hasattr(result, "collect"):
             # With the warehouse open, Spark is loaded already.
-            from penstock.engine.statement import statement_errors
+            from penstock.engine.spark.statement import statement_errors
 
             with statement_errors(desk.tables.spark, statement):
                 return _collected(result, limit)

@@ -109,7 +109,7 @@ def subscribe(
 def _moment(text: str | None) -> datetime | None:
     if text is None:
         return None
-    from penstock.changes.moments import read_timestamp
+    from penstock.changes.filter.moments import read_timestamp
 
     read = read_timestamp(text)
     if read is None:

@@ -12,9 +12,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from penstock.changes.moments import in_utc, read_date, read_timestamp
-from penstock.changes.predicate import Constant, LocalTimestamp
-from penstock.changes.sql_types import PLAIN, sql_name
+from penstock.changes.filter.moments import in_utc, read_date, read_timestamp
+from penstock.changes.filter.predicate import Constant, LocalTimestamp
+from penstock.changes.filter.sql_types import PLAIN, sql_name
 
 NUMBER = re.compile(
     r"(?P<digits>[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+)(?P<exponent>[eE][+-]?[0-9]+)?(?P<suffix>BD|[LSYDF])?(?![\w.])", re.I

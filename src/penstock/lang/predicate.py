@@ -19,7 +19,7 @@ from typing import NoReturn, cast
 
 import pyarrow as pa
 
-from penstock.changes.predicate import (
+from penstock.changes.filter.predicate import (
     And,
     Column,
     Compare,

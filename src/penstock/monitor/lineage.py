@@ -15,9 +15,9 @@ from urllib.parse import unquote, urlsplit
 
 from penstock.catalog.model import Dependency, RefreshRecord, RefreshStatus, SourceType, StreamTableMeta
 from penstock.catalog.reader import CatalogReader
-from penstock.engine.definition import Definition
-from penstock.engine.storage import DEFINITION_KEY
-from penstock.engine.workspace import Logs
+from penstock.engine.delta.definition import Definition
+from penstock.engine.run.workspace import Logs
+from penstock.engine.write.storage import DEFINITION_KEY
 from penstock.errors import PenstockError
 from penstock.monitor.background import Background
 from penstock.monitor.lineage_event import LineageTable, lineage_event

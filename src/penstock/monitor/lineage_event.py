@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from uuid import NAMESPACE_URL, UUID, uuid5
 
 from penstock.catalog.model import RefreshRecord, RefreshStatus
-from penstock.engine.log_storage import local_path
+from penstock.engine.delta.log_storage import local_path
 from penstock.version import VERSION
 
 PRODUCER: Final = f"urn:penstock:{VERSION}"

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from penstock.catalog.model import Alert, RefreshRecord
 from penstock.catalog.writer import CatalogWriter
-from penstock.engine.workspace import Logs
+from penstock.engine.run.workspace import Logs
 from penstock.monitor.announce import Announcer, Sink
 from penstock.monitor.background import Background
 from penstock.monitor.health import Health, health

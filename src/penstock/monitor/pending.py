@@ -14,8 +14,8 @@ from typing import Final
 
 from penstock.catalog.model import Dependency, SourceType, StreamTableMeta
 from penstock.catalog.reader import CatalogReader
-from penstock.engine.interval import classify
-from penstock.engine.workspace import Logs
+from penstock.engine.delta.interval import classify
+from penstock.engine.run.workspace import Logs
 from penstock.errors import PenstockError
 
 LONG: Final = 100

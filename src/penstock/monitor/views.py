@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from penstock.catalog.reader import CatalogReader
-from penstock.engine.rows_as_view import NamedRows
+from penstock.engine.read.rows_as_view import NamedRows
 from penstock.monitor.info import info
 from penstock.monitor.picture import picture
 from penstock.monitor.stats import StatsRow, stats

@@ -5,7 +5,7 @@
     source         the columns by which the deltas of stream tables read it, the most read ones
 
 Where a delta reads a table by is not guessed: its program is written and looked at (`compile/narrowed_columns.py`).
-How files lie now is read from the logs (`engine/layout.py`); no Spark job runs.
+How files lie now is read from the logs (`engine/write/layout.py`); no Spark job runs.
 """
 
 from __future__ import annotations
@@ -18,9 +18,16 @@ from typing import Any
 from penstock.catalog.model import StreamTableMeta
 from penstock.compile.narrowed_columns import narrowed_columns
 from penstock.compile.plan import Plan, compile_query
-from penstock.engine.delta_log import Snapshot
-from penstock.engine.layout import FileLayout, clusterable, expected_share, file_layout, file_size, needs_optimizing
-from penstock.engine.rewrite import MAX_FILE_SIZE
+from penstock.engine.delta.delta_log import Snapshot
+from penstock.engine.write.layout import (
+    FileLayout,
+    clusterable,
+    expected_share,
+    file_layout,
+    file_size,
+    needs_optimizing,
+)
+from penstock.engine.write.rewrite import MAX_FILE_SIZE
 from penstock.errors import PenstockError
 from penstock.names import WEIGHT, TableName, quote
 from penstock.operators.source import Source

@@ -13,9 +13,9 @@ from datetime import timedelta
 from typing import Final
 
 from penstock.catalog.model import UNSET, Alert, AlertEvent, Dependency, RefreshMode, Status, StreamTableMeta, UnsetType
-from penstock.engine.definition import Definition
-from penstock.engine.registry import register_view
-from penstock.engine.storage import DEFINITION_KEY, Storage, key_configuration, standing
+from penstock.engine.delta.definition import Definition
+from penstock.engine.spark.registry import register_view
+from penstock.engine.write.storage import DEFINITION_KEY, Storage, key_configuration, standing
 from penstock.errors import CommitConflict, InvalidMode, NotIncremental
 from penstock.refresh.create import Proposal
 from penstock.refresh.define import Redefinition, dependencies_of, note_definition

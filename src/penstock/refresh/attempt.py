@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from penstock.catalog.model import StreamTableMeta
-from penstock.engine.definition import Definition
+from penstock.engine.delta.definition import Definition
 from penstock.names import Frontier
 from penstock.refresh.survey import Situation
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.catalog.model import StreamTableMeta
-from penstock.engine.compare import bag_difference
-from penstock.engine.definition import Definition
-from penstock.engine.running import data_errors
-from penstock.engine.storage import standing
-from penstock.engine.workspace import Workspace
+from penstock.engine.delta.definition import Definition
+from penstock.engine.failures.data_errors import data_errors
+from penstock.engine.read.compare import bag_difference
+from penstock.engine.run.workspace import Workspace
+from penstock.engine.write.storage import standing
 from penstock.errors import StreamTableNotFound
 from penstock.names import Frontier
 

@@ -16,8 +16,14 @@ from penstock.compile.plan import COMPILER, Plan
 from penstock.compile.reasons import with_link
 from penstock.compile.store_keyed import DOUBLED
 from penstock.compile.stored import CHANGED, PLUS, Summary
-from penstock.engine.apply import Applier, Change, choose_applier
-from penstock.engine.change_rows import (
+from penstock.engine.delta.commit_record import CommitRecord
+from penstock.engine.delta.definition import Definition, text_hash
+from penstock.engine.delta.delta_log import Snapshot
+from penstock.engine.delta.interval import ChangeSet
+from penstock.engine.delta.storage_schema import same_columns
+from penstock.engine.failures.data_errors import data_errors
+from penstock.engine.read.large_sources import LargeSources
+from penstock.engine.run.change_rows import (
     as_change,
     check_unique,
     combined,
@@ -26,18 +32,12 @@ from penstock.engine.change_rows import (
     staged,
     whole_table,
 )
-from penstock.engine.commit import Committed, Marking, commit
-from penstock.engine.commit_record import CommitRecord
-from penstock.engine.definition import Definition, text_hash
-from penstock.engine.delta_log import Snapshot
-from penstock.engine.interval import ChangeSet
-from penstock.engine.large_sources import LargeSources
-from penstock.engine.program import Program, Read, Rows, Timed, rows_of, untimed
-from penstock.engine.running import data_errors
-from penstock.engine.schema_text import schema_json
-from penstock.engine.storage import DEFINITION_KEY, Pin, Storage, key_configuration, layout_of
-from penstock.engine.storage_schema import same_columns
-from penstock.engine.workspace import Logs, Workspace
+from penstock.engine.run.program import Program, Read, Rows, Timed, rows_of, untimed
+from penstock.engine.run.workspace import Logs, Workspace
+from penstock.engine.spark.schema_text import schema_json
+from penstock.engine.write.apply import Applier, Change, choose_applier
+from penstock.engine.write.commit import Committed, Marking, commit
+from penstock.engine.write.storage import DEFINITION_KEY, Pin, Storage, key_configuration, layout_of
 from penstock.errors import InternalError, KeyViolated, QueryFailed, StateDamaged
 from penstock.names import Interval
 from penstock.operators.delta_query import STORED, DeltaQuery, Leaf, LeafKind, Moment

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from penstock.catalog.model import Dependency, SourceType, StreamTableMeta
 from penstock.catalog.reader import CatalogReader
-from penstock.engine.pinned_query import same_folder
+from penstock.engine.bind.pinned_query import same_folder
 from penstock.errors import SourceCopied
 from penstock.graph.dag import StreamGraph
 

@@ -14,11 +14,11 @@ from datetime import timedelta
 
 from penstock.catalog.model import RefreshMode, Status, StreamTableMeta
 from penstock.compile.plan import Plan, compile_query
-from penstock.engine.definition import Definition
-from penstock.engine.registry import current_schema, kind_of, register_view, schema_exists
-from penstock.engine.result_settings import result_settings
-from penstock.engine.schema_text import schema_json
-from penstock.engine.storage import DEFINITION_KEY, ID_KEY, Layout, Storage
+from penstock.engine.delta.definition import Definition
+from penstock.engine.spark.registry import current_schema, kind_of, register_view, schema_exists
+from penstock.engine.spark.result_settings import result_settings
+from penstock.engine.spark.schema_text import schema_json
+from penstock.engine.write.storage import DEFINITION_KEY, ID_KEY, Layout, Storage
 from penstock.errors import InvalidMode, InvalidName, NotIncremental, SchemaNotFound, TableExists
 from penstock.lang import check_query
 from penstock.names import TableName

@@ -12,8 +12,8 @@ from penstock.catalog.model import Dependency, RefreshMode, SourceType, StreamTa
 from penstock.catalog.reader import CatalogReader
 from penstock.catalog.writer import CatalogWriter
 from penstock.compile.bound import BoundQuery
-from penstock.engine.definition import Definition
-from penstock.engine.pinned_query import folder
+from penstock.engine.bind.pinned_query import folder
+from penstock.engine.delta.definition import Definition
 from penstock.graph.cycles import check_proposal
 from penstock.graph.dag import Node, NodeKind, StreamGraph
 from penstock.names import TableName

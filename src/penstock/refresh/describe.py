@@ -6,7 +6,7 @@ The form is that of Spark's DESCRIBE TABLE EXTENDED: a blank line, a heading wit
 from __future__ import annotations
 
 from penstock.catalog.model import StreamTableMeta
-from penstock.engine.definition import Definition
+from penstock.engine.delta.definition import Definition
 from penstock.graph.lag import format_lag
 
 Line = tuple[str, str]

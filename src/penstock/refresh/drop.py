@@ -6,7 +6,7 @@ import logging
 import shutil
 
 from penstock.catalog.model import StreamTableMeta
-from penstock.engine.registry import drop_view
+from penstock.engine.spark.registry import drop_view
 from penstock.errors import HasConsumers
 from penstock.graph.dag import StreamGraph
 from penstock.graph.order import order_refreshes, without_circles

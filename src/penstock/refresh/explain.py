@@ -12,11 +12,11 @@ from penstock.compile.explain import runnable, tree_lines
 from penstock.compile.plan import Plan, compile_query
 from penstock.compile.reasons import REASONS, with_link
 from penstock.compile.stored import SHOWN
-from penstock.engine.delta_log import Snapshot
-from penstock.engine.interval import ChangeSet, classify
-from penstock.engine.large_sources import LargeSources
-from penstock.engine.pinned_clock import timestamp_text
-from penstock.engine.storage import Storage
+from penstock.engine.bind.pinned_clock import timestamp_text
+from penstock.engine.delta.delta_log import Snapshot
+from penstock.engine.delta.interval import ChangeSet, classify
+from penstock.engine.read.large_sources import LargeSources
+from penstock.engine.write.storage import Storage
 from penstock.errors import FrontierLost, QueryInvalid
 from penstock.names import WEIGHT, Frontier, SourceVersion, quote
 from penstock.operators.consolidate import group_by_bits, kept_by_bits

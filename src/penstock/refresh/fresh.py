@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from penstock.catalog.model import Action, StreamTableMeta
-from penstock.engine.change_rows import overlaid
-from penstock.engine.definition import Definition
-from penstock.engine.pinned_query import folder
-from penstock.engine.registry import stored_rows_at
-from penstock.engine.running import data_errors
+from penstock.engine.bind.pinned_query import folder
+from penstock.engine.delta.definition import Definition
+from penstock.engine.failures.data_errors import data_errors
+from penstock.engine.run.change_rows import overlaid
+from penstock.engine.spark.registry import stored_rows_at
 from penstock.refresh.attempt import Attempt
 from penstock.refresh.compute import compute
 from penstock.refresh.survey import Pins

@@ -11,9 +11,9 @@ Reads logs and metadata only. What cannot be read now is part of the answer: it 
 from __future__ import annotations
 
 from penstock.catalog.model import Dependency, SourceType, StreamTableMeta
-from penstock.engine.delta_log import DeltaLog
-from penstock.engine.functions import OPAQUE
-from penstock.engine.readable import require_readable
+from penstock.engine.bind.functions import OPAQUE
+from penstock.engine.delta.delta_log import DeltaLog
+from penstock.engine.delta.readable import require_readable
 from penstock.errors import PenstockError
 from penstock.refresh.warehouse import Warehouse
 

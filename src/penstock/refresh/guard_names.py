@@ -3,8 +3,8 @@
     a stream table's name or storage    refused, with the statement to use instead
     a source, or a view, that is read   refused until somebody says that it is wanted all the same
 
-What a statement acts on is Spark's own reading of it (`engine.deeds`). Rows of a source may be written and its files
-laid out by anybody: that is what stream tables are for.
+What a statement acts on is Spark's own reading of it (`engine.spark.statement_effects`). Rows of a source may be
+written and its files laid out by anybody: that is what stream tables are for.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from os.path import commonpath
 from typing import Final
 
 from penstock.catalog.model import SourceType, StreamTableMeta
-from penstock.engine.deeds import Deed, Target, read_targets
-from penstock.engine.registry import (
+from penstock.engine.spark.registry import (
     current_catalog,
     current_schema,
     has_temporary_view,
@@ -25,6 +24,7 @@ from penstock.engine.registry import (
     read_by_view,
     table_path,
 )
+from penstock.engine.spark.statement_effects import Deed, Target, read_targets
 from penstock.errors import HasReaders, IsStreamTable, PenstockError, SchemaHoldsStreamTables
 from penstock.graph.dag import StreamGraph
 from penstock.graph.order import order_refreshes, without_circles

@@ -7,7 +7,7 @@ view, or is a function in Python, breaks if a column goes that it uses.
 from __future__ import annotations
 
 from penstock.catalog.model import StreamTableMeta
-from penstock.engine.definition import Definition
+from penstock.engine.delta.definition import Definition
 from penstock.errors import InvalidName, PenstockError, QueryInvalid, ReadersBreak
 from penstock.names import TableName
 from penstock.refresh.warehouse import Warehouse

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock.catalog.model import StreamTableMeta
-from penstock.engine.registry import view_query
+from penstock.engine.spark.registry import view_query
 from penstock.errors import InvalidName, OnlyTables
 from penstock.lang.only_of_tables import OnlyOfTables, only_of_tables
 from penstock.names import TableName, quote

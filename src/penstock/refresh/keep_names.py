@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.catalog.model import Alert, AlertEvent, StreamTableMeta
-from penstock.engine.definition import Definition
-from penstock.engine.held_names import Held, held_under, set_aside, stamp
-from penstock.engine.register_unread import register_schema
-from penstock.engine.registry import is_forgetful, registered, restore_view, view_text_of
+from penstock.engine.delta.definition import Definition
+from penstock.engine.spark.held_names import Held, held_under, set_aside, stamp
+from penstock.engine.spark.register_unread import register_schema
+from penstock.engine.spark.registry import is_forgetful, registered, restore_view, view_text_of
 from penstock.errors import PenstockError
 from penstock.names import TableName
 from penstock.refresh.restore_names import restore_missing_names

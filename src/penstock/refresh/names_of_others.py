@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 from penstock.catalog.model import KnownKind, KnownTable
 from penstock.catalog.reader import CatalogReader
 from penstock.catalog.warehouse_folder import is_warehouse
-from penstock.engine.pinned_query import folder, same_folder
-from penstock.engine.registry import places_of
+from penstock.engine.bind.pinned_query import folder, same_folder
+from penstock.engine.spark.registry import places_of
 from penstock.errors import SessionMisconfigured
 from penstock.names import TableName
 

@@ -14,8 +14,8 @@ from datetime import datetime
 
 from penstock.catalog.model import StreamTableMeta
 from penstock.catalog.reader import CatalogReader
-from penstock.engine.commit_record import FIRST_LSN
-from penstock.engine.storage import Pin
+from penstock.engine.delta.commit_record import FIRST_LSN
+from penstock.engine.write.storage import Pin
 
 
 def next_lsn(pin: Pin, meta: StreamTableMeta, catalog: CatalogReader, now: datetime) -> int:

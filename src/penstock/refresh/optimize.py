@@ -17,10 +17,10 @@ from datetime import timedelta
 from typing import Any
 
 from penstock.catalog.model import StreamTableMeta
-from penstock.engine.layout import FileLayout, file_layout, file_size, files_wanted, needs_optimizing
-from penstock.engine.rewrite import forbid_vectors, rewrite, sort_source
-from penstock.engine.storage import FILE_SIZE, TARGET_FILE_SIZE, Storage
-from penstock.engine.tuning import over_files
+from penstock.engine.spark.tuning import over_files
+from penstock.engine.write.layout import FileLayout, file_layout, file_size, files_wanted, needs_optimizing
+from penstock.engine.write.rewrite import forbid_vectors, rewrite, sort_source
+from penstock.engine.write.storage import FILE_SIZE, TARGET_FILE_SIZE, Storage
 from penstock.names import TableName
 from penstock.operators.source import Source
 from penstock.refresh.advise import LayoutAdvice, advise_one, advise_sources, advise_tables, read_plans

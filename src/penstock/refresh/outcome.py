@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.catalog.model import Status, StreamTableMeta
-from penstock.engine.definition import Definition
+from penstock.engine.delta.definition import Definition
 from penstock.graph.lag import format_lag
 from penstock.refresh.result import RefreshResult
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from penstock.catalog.model import StreamTableMeta
-from penstock.engine.definition import Definition
-from penstock.engine.registry import stored_rows_at
-from penstock.engine.storage import records, standing
-from penstock.engine.workspace import Logs
+from penstock.engine.delta.definition import Definition
+from penstock.engine.run.workspace import Logs
+from penstock.engine.spark.registry import stored_rows_at
+from penstock.engine.write.storage import records, standing
 from penstock.errors import NoCommonInstant
 from penstock.graph.instant import Parted, common_instant
 from penstock.names import Frontier

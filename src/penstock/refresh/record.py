@@ -35,10 +35,10 @@ from penstock.catalog.owner import current_owner
 from penstock.catalog.writer import CatalogWriter
 from penstock.compile.plan import Plan
 from penstock.compile.reasons import with_link
-from penstock.engine.commit_record import CommitRecord
-from penstock.engine.definition import Definition
-from penstock.engine.storage import Pin
-from penstock.engine.workspace import Logs
+from penstock.engine.delta.commit_record import CommitRecord
+from penstock.engine.delta.definition import Definition
+from penstock.engine.run.workspace import Logs
+from penstock.engine.write.storage import Pin
 from penstock.errors import CommitConflict, FuseBlown, LeaseLost, PenstockError, Retry, SourceError
 from penstock.names import Frontier
 from penstock.refresh.attempt import Attempt, Quiet

@@ -14,10 +14,10 @@ from typing import Any, Final
 
 from penstock.catalog.model import KnownKind, KnownTable, RefreshMode, Status, StreamTableMeta
 from penstock.catalog.warehouse_folder import STORAGE_FOLDER, lost_stream_tables
-from penstock.engine.definition import Definition
-from penstock.engine.registry import MANAGED, restore, restore_view, schema_exists
-from penstock.engine.spark_message import parted
-from penstock.engine.storage import Storage, standing
+from penstock.engine.delta.definition import Definition
+from penstock.engine.failures.spark_message import parted
+from penstock.engine.spark.registry import MANAGED, restore, restore_view, schema_exists
+from penstock.engine.write.storage import Storage, standing
 from penstock.errors import PenstockError
 from penstock.names import TableName
 from penstock.refresh.define import dependencies_of

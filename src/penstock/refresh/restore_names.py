@@ -7,7 +7,7 @@ and is never forgotten over that.
 from __future__ import annotations
 
 from penstock.catalog.model import KnownKind, StreamTableMeta
-from penstock.engine.registry import kind_of, restore, restore_view
+from penstock.engine.spark.registry import kind_of, restore, restore_view
 from penstock.errors import PenstockError
 from penstock.refresh.warehouse import Warehouse
 

@@ -21,12 +21,12 @@ from typing import Final
 
 from penstock.catalog.model import Dependency, SourceType, StreamTableMeta
 from penstock.catalog.reader import CatalogReader
-from penstock.engine.changelog import Changelog
-from penstock.engine.delta_log import DeltaLog
-from penstock.engine.pinned_query import folder
-from penstock.engine.registry import table_path
-from penstock.engine.storage import standing
-from penstock.engine.workspace import Logs
+from penstock.engine.bind.pinned_query import folder
+from penstock.engine.changelog.changelog import Changelog
+from penstock.engine.delta.delta_log import DeltaLog
+from penstock.engine.run.workspace import Logs
+from penstock.engine.spark.registry import table_path
+from penstock.engine.write.storage import standing
 from penstock.errors import FrontierLost, PenstockError, RetentionCut
 from penstock.graph.lag import format_lag
 from penstock.lang.statements import PassThrough

@@ -23,14 +23,14 @@ from datetime import datetime, timedelta
 from penstock.catalog.model import Action, Dependency, RefreshMode, Status, StreamTableMeta
 from penstock.catalog.writer import CatalogWriter
 from penstock.compile.plan import Plan
-from penstock.engine.commit import carry_frontier
-from penstock.engine.commit_record import CommitRecord
-from penstock.engine.definition import Definition
-from penstock.engine.handles import Handles
-from penstock.engine.interval import ChangeSet, classify
-from penstock.engine.spark_errors import understood
-from penstock.engine.storage import Pin, Standing, Storage, standing
-from penstock.engine.workspace import Logs, Workspace
+from penstock.engine.delta.commit_record import CommitRecord
+from penstock.engine.delta.definition import Definition
+from penstock.engine.delta.interval import ChangeSet, classify
+from penstock.engine.failures.spark_errors import understood
+from penstock.engine.run.workspace import Logs, Workspace
+from penstock.engine.write.commit import carry_frontier
+from penstock.engine.write.handles import Handles
+from penstock.engine.write.storage import Pin, Standing, Storage, standing
 from penstock.errors import (
     CommitConflict,
     FrontierLost,

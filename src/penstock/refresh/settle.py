@@ -26,8 +26,8 @@ from penstock.catalog.model import KnownKind, WarehouseIdentity
 from penstock.catalog.open_catalog import is_address
 from penstock.catalog.warehouse_folder import STORAGE_FOLDER, is_warehouse
 from penstock.catalog.writer import CatalogWriter
-from penstock.engine.adopt import adopt
-from penstock.engine.workspace import Logs
+from penstock.engine.run.adopt import adopt
+from penstock.engine.run.workspace import Logs
 from penstock.errors import CatalogUnusable
 from penstock.places import is_written_out
 from penstock.settings import without_password

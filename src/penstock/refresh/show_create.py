@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from penstock.catalog.model import StreamTableMeta
-from penstock.engine.definition import Definition
+from penstock.engine.delta.definition import Definition
 from penstock.graph.lag import format_lag
 from penstock.lang import CreateStreamTable
 from penstock.lang.statements import RefreshMode

@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from penstock.catalog.model import Dependency, StreamTableMeta
-from penstock.engine.definition import Definition
-from penstock.engine.delta_log import DeltaLog
-from penstock.engine.interval import ChangeSet, classify
-from penstock.engine.readable import require_readable
-from penstock.engine.storage import Standing
-from penstock.engine.workspace import Logs
+from penstock.engine.delta.definition import Definition
+from penstock.engine.delta.delta_log import DeltaLog
+from penstock.engine.delta.drift_verdict import Continue, classify_drift
+from penstock.engine.delta.interval import ChangeSet, classify
+from penstock.engine.delta.readable import require_readable
+from penstock.engine.run.workspace import Logs
+from penstock.engine.write.storage import Standing
 from penstock.errors import FrontierLost, QueryInvalid, SourceCopied
 from penstock.names import Frontier, SourceVersion
-from penstock.sources.delta import Continue, classify_drift
 
 Reason = tuple[str, str]
 """Reason code and text."""

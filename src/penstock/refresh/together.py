@@ -14,9 +14,9 @@ from datetime import datetime, timedelta
 
 from penstock.catalog.model import Action, Dependency, SourceType, Status, StreamTableMeta
 from penstock.catalog.reader import CatalogReader
-from penstock.engine.calls import cancel_jobs
-from penstock.engine.registry import forget_cached
-from penstock.engine.threads import spark_threads
+from penstock.engine.spark.calls import cancel_jobs
+from penstock.engine.spark.registry import forget_cached
+from penstock.engine.spark.threads import spark_threads
 from penstock.errors import PenstockError, StreamTableNotFound, TableBusy
 from penstock.graph.dag import StreamGraph
 from penstock.graph.order import order_refreshes

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from penstock.catalog.model import Status, StreamTableMeta
-from penstock.engine.definition import Definition
+from penstock.engine.delta.definition import Definition
 from penstock.graph.dag import StreamGraph
 from penstock.names import Frontier
 from penstock.refresh.define import Redefinition

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 from penstock.catalog.model import Alert, RefreshRecord, StreamTableMeta
 from penstock.catalog.warehouse_folder import STORAGE_FOLDER
 from penstock.catalog.writer import CatalogWriter
-from penstock.engine.columns_as_defined import Reads
-from penstock.engine.definition import Definition, text_hash
-from penstock.engine.functions import function_code
-from penstock.engine.pinned_query import folder
-from penstock.engine.registry import shared_path, view_text
-from penstock.engine.storage import standing
-from penstock.engine.workspace import Logs, Workspace
+from penstock.engine.bind.functions import function_code
+from penstock.engine.bind.pinned_query import folder
+from penstock.engine.delta.definition import Definition, text_hash
+from penstock.engine.run.workspace import Logs, Workspace
+from penstock.engine.spark.columns_as_defined import Reads
+from penstock.engine.spark.registry import shared_path, view_text
+from penstock.engine.write.storage import standing
 from penstock.errors import PenstockError, SourceMissing, StorageMissing
 from penstock.names import TableName
 from penstock.operators.source import Source

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from penstock.catalog.model import Action, SourceType, Status, StreamTableMeta
-from penstock.engine.session import is_alive
+from penstock.engine.spark.session import is_alive
 from penstock.errors import PenstockError, Retry, StreamTableNotFound, TableBusy
 from penstock.refresh.grounds import Grounds, grounds
 from penstock.refresh.together import Outcome, begin, carry_out

@@ -17,7 +17,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from penstock.engine.changelog import Changelog
+from penstock.engine.changelog.changelog import Changelog
 from penstock.errors import InvalidValue
 from penstock.serve.arrow_schema import changelog_schema
 from penstock.serve.choice import Choice

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from penstock.changes.commit_changes import mark_names
-from penstock.engine.changelog import Changelog
+from penstock.changes.wire.commit_changes import mark_names
+from penstock.engine.changelog.changelog import Changelog
 
 
 def changelog_schema(changelog: Changelog, columns: Sequence[str] | None) -> pa.Schema:

@@ -15,8 +15,8 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from typing import Final
 
-from penstock.changes.commit_changes import CommitChanges
-from penstock.changes.event_json import milliseconds
+from penstock.changes.wire.commit_changes import CommitChanges
+from penstock.changes.wire.event_json import milliseconds
 from penstock.errors import InternalError, PenstockError
 from penstock.serve.choice import Choice
 from penstock.serve.piece import LARGE_ROWS, Piece, pieces_of, rows_of

@@ -22,8 +22,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from penstock.changes.changes_page import changes_page
-from penstock.changes.changes_query import DEFAULT_LIMIT, LARGEST_LIMIT, ChangesQuery
+from penstock.changes.ring.changes_page import changes_page
+from penstock.changes.wire.changes_query import DEFAULT_LIMIT, LARGEST_LIMIT, ChangesQuery
 from penstock.serve.context import Context
 from penstock.serve.operation import Operation, Parameter
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.api import StreamTables
-from penstock.changes.event_json import Format
+from penstock.changes.wire.event_json import Format
 from penstock.serve.framing import Framing
 from penstock.subscribe.start import Start
 from penstock.subscribe.subscription import Subscription

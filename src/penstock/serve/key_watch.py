@@ -21,10 +21,10 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from penstock.changes.canonical_json import canonical_json
-from penstock.changes.changes_query import DEFAULT_LIMIT, ChangesQuery
-from penstock.changes.key_events import key_events
-from penstock.changes.kv_watch_event import KvWatchEvent
+from penstock.changes.wire.canonical_json import canonical_json
+from penstock.changes.wire.changes_query import DEFAULT_LIMIT, ChangesQuery
+from penstock.changes.wire.key_events import key_events
+from penstock.changes.wire.kv_watch_event import KvWatchEvent
 from penstock.errors import NoKey, PenstockError
 from penstock.serve.context import Context
 from penstock.serve.operation import TOKEN, Operation, Parameter

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from penstock.changes.commit_changes import CommitChanges
-from penstock.changes.event_json import Format, all_rows, row_events
+from penstock.changes.wire.commit_changes import CommitChanges
+from penstock.changes.wire.event_json import Format, all_rows, row_events
 from penstock.serve.framing import Framing
 
 PIECE_BYTES: Final = 64 * 1024

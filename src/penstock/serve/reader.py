@@ -18,7 +18,7 @@ from itertools import islice
 from types import TracebackType
 from typing import Final, Literal
 
-from penstock.changes.commit_changes import CommitChanges
+from penstock.changes.wire.commit_changes import CommitChanges
 from penstock.errors import InvalidValue, PenstockError, ServerStopping, SubscriptionEnded, TooSlow
 from penstock.serve.broadcast import Broadcast
 from penstock.serve.broadcasts import Broadcasts

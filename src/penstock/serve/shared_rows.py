@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 
 import pyarrow as pa
 
-from penstock.changes.commit_changes import CommitChanges
+from penstock.changes.wire.commit_changes import CommitChanges
 from penstock.serve.choice import Choice
 
 _Key = tuple[str, str | None, tuple[str, ...] | None, int, int, datetime]

@@ -22,7 +22,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from penstock.changes.event_json import FORMS
+from penstock.changes.wire.event_json import FORMS
 from penstock.errors import PenstockError, ServerStopping
 from penstock.serve.answer import told
 from penstock.serve.choice import Choice

@@ -22,10 +22,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from penstock.changes.arrow_stream import batches_to_bytes
-from penstock.changes.changes_query import DEFAULT_LIMIT
-from penstock.changes.commit_changes import CommitChanges
-from penstock.changes.event_json import all_rows, refresh_event, row_events
+from penstock.changes.wire.arrow_stream import batches_to_bytes
+from penstock.changes.wire.changes_query import DEFAULT_LIMIT
+from penstock.changes.wire.commit_changes import CommitChanges
+from penstock.changes.wire.event_json import all_rows, refresh_event, row_events
 from penstock.serve.answer import encoded
 from penstock.serve.arrow_schema import changelog_schema
 from penstock.serve.choice import Choice

@@ -21,7 +21,7 @@ from typing import Any, Final
 from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from penstock.changes.event_json import FORMS
+from penstock.changes.wire.event_json import FORMS
 from penstock.errors import InternalError, InvalidValue, PenstockError, ServerStopping
 from penstock.serve.answer import refusal, told
 from penstock.serve.choice import Choice

@@ -22,18 +22,18 @@ from typing import Final
 from penstock.arguments import checked
 from penstock.catalog.model import JournalEntry
 from penstock.catalog.writer import CatalogWriter
-from penstock.changes.batch import Batch
-from penstock.changes.cdc_buffer import CdcBuffer
-from penstock.changes.cdc_stats import CdcStats
-from penstock.changes.change_operation import ChangeOperation
-from penstock.changes.commit_changes import CommitChanges
-from penstock.changes.event_json import milliseconds
-from penstock.changes.polled import Polled
-from penstock.changes.ring_batches import ring_batches
-from penstock.changes.row_event import ChangeEvent
-from penstock.changes.run import Run
-from penstock.engine.changelog import Changelog
-from penstock.engine.workspace import Logs
+from penstock.changes.ring.batch import Batch
+from penstock.changes.ring.cdc_buffer import CdcBuffer
+from penstock.changes.ring.cdc_stats import CdcStats
+from penstock.changes.ring.polled import Polled
+from penstock.changes.ring.ring_batches import ring_batches
+from penstock.changes.ring.row_event import ChangeEvent
+from penstock.changes.ring.run import Run
+from penstock.changes.wire.change_operation import ChangeOperation
+from penstock.changes.wire.commit_changes import CommitChanges
+from penstock.changes.wire.event_json import milliseconds
+from penstock.engine.changelog.changelog import Changelog
+from penstock.engine.run.workspace import Logs
 from penstock.errors import NotRetained, PenstockError, Retry, SourceMissing
 from penstock.subscribe.feed import LOOK_SECONDS
 from penstock.subscribe.journal import catch_up, prune

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from penstock.changes.notification_ref import NotificationRef
+from penstock.changes.wire.notification_ref import NotificationRef
 from penstock.errors import InvalidValue
 
 Kind = Literal["block", "drop_oldest", "drop_newest", "sample", "demand"]

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable
 
 from penstock.arguments import checked
-from penstock.changes.change_event import ChangeEvent
+from penstock.changes.wire.change_event import ChangeEvent
 from penstock.subscribe.subscription import Subscription
 
 _log = logging.getLogger("penstock.subscribe")

@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.changes.commit_changes import CommitChanges, Positions
-from penstock.changes.predicate import Predicate
-from penstock.changes.row_filter import RowFilter, bind_filter
-from penstock.changes.same_rows import same_rows
+from penstock.changes.filter.predicate import Predicate
+from penstock.changes.filter.row_filter import RowFilter, bind_filter
+from penstock.changes.filter.same_rows import same_rows
+from penstock.changes.wire.commit_changes import CommitChanges, Positions
 from penstock.errors import InvalidFilter
 from penstock.lang.predicate import parse_predicate
 

@@ -16,8 +16,8 @@ from datetime import datetime
 from itertools import count
 from typing import Protocol
 
-from penstock.changes.notification_ref import NotificationRef
-from penstock.engine.changelog import Changelog
+from penstock.changes.wire.notification_ref import NotificationRef
+from penstock.engine.changelog.changelog import Changelog
 from penstock.errors import PenstockError, Retry, SubscriptionEnded
 from penstock.subscribe.table_feed import TableFeed
 

@@ -17,7 +17,7 @@ from datetime import datetime
 from penstock.catalog.model import JournalEntry
 from penstock.catalog.reader import CatalogReader
 from penstock.catalog.writer import CatalogWriter
-from penstock.engine.changelog import Changelog, Entry
+from penstock.engine.changelog.changelog import Changelog, Entry
 from penstock.errors import FrontierLost, PenstockError
 
 LOOK_AT_ONCE = 256

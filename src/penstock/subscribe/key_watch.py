@@ -18,11 +18,11 @@ from types import TracebackType
 
 from penstock.arguments import checked
 from penstock.catalog.model import StreamTableMeta
-from penstock.changes.commit_changes import CommitChanges
-from penstock.changes.key_events import key_events
-from penstock.changes.kv_watch import BUFFER_EVENTS, IDLE_SECONDS
-from penstock.changes.kv_watch_event import KvWatchEvent
-from penstock.engine.changelog import Changelog
+from penstock.changes.ring.kv_watch import BUFFER_EVENTS, IDLE_SECONDS
+from penstock.changes.wire.commit_changes import CommitChanges
+from penstock.changes.wire.key_events import key_events
+from penstock.changes.wire.kv_watch_event import KvWatchEvent
+from penstock.engine.changelog.changelog import Changelog
 from penstock.errors import NoKey
 from penstock.refresh.warehouse import Warehouse
 from penstock.subscribe.feed import Feed

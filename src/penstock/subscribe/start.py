@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
-from penstock.engine.changelog import Changelog, Entry
+from penstock.engine.changelog.changelog import Changelog, Entry
 from penstock.errors import InvalidValue, NotReached
 
 Kind = Literal["now", "snapshot", "version", "timestamp", "lsn"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.catalog.model import StreamTableMeta, Subscriber
-from penstock.engine.changelog import Changelog
+from penstock.engine.changelog.changelog import Changelog
 from penstock.errors import InvalidValue, StreamTableGone, SubscriptionExists
 from penstock.refresh.warehouse import Warehouse
 from penstock.subscribe.backpressure import Policy

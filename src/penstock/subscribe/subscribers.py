@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from penstock.catalog.model import Subscriber
-from penstock.engine.changelog import Changelog
+from penstock.engine.changelog.changelog import Changelog
 from penstock.errors import PenstockError
 from penstock.refresh.warehouse import Warehouse
 from penstock.subscribe.subscribe import SNAPSHOT_FIRST

@@ -25,11 +25,11 @@ from typing import Literal
 import pyarrow as pa
 
 from penstock.arguments import checked
-from penstock.changes.change_event import ChangeEvent
-from penstock.changes.commit_changes import CommitChanges
-from penstock.changes.event_json import milliseconds
-from penstock.changes.notification_ref import NotificationRef
-from penstock.engine.changelog import Changelog, Entry
+from penstock.changes.wire.change_event import ChangeEvent
+from penstock.changes.wire.commit_changes import CommitChanges
+from penstock.changes.wire.event_json import milliseconds
+from penstock.changes.wire.notification_ref import NotificationRef
+from penstock.engine.changelog.changelog import Changelog, Entry
 from penstock.errors import InvalidValue, PenstockError, SubscriptionEnded
 from penstock.subscribe.backpressure import Policy, Waiting
 from penstock.subscribe.feed import Feed

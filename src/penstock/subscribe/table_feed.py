@@ -12,11 +12,11 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from penstock.changes.commit_changes import CommitChanges
-from penstock.changes.event_json import milliseconds
-from penstock.changes.event_type import EventType
-from penstock.changes.notification_ref import NotificationRef
-from penstock.engine.changelog import Changelog, Entry
+from penstock.changes.wire.commit_changes import CommitChanges
+from penstock.changes.wire.event_json import milliseconds
+from penstock.changes.wire.event_type import EventType
+from penstock.changes.wire.notification_ref import NotificationRef
+from penstock.engine.changelog.changelog import Changelog, Entry
 from penstock.errors import SourceMissing, StreamTableGone
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from penstock.engine.changelog import Changelog, Entry
+from penstock.engine.changelog.changelog import Changelog, Entry
 
 if TYPE_CHECKING:
-    from penstock.changes.commit_changes import CommitChanges
+    from penstock.changes.wire.commit_changes import CommitChanges
 
 
 def assert_changelog(changelog: Changelog, entry: Entry) -> CommitChanges:

@@ -27,13 +27,13 @@ import pyarrow as pa
 
 from penstock.api import StreamTables, look
 from penstock.catalog.model import StreamTableMeta
-from penstock.engine.apply import Change
-from penstock.engine.commit import commit
-from penstock.engine.commit_record import FIRST_LSN, CommitRecord
-from penstock.engine.definition import Definition
-from penstock.engine.merge_predicate import OP
-from penstock.engine.storage import DEFINITION_KEY, ID_KEY, Layout, Storage, key_configuration
-from penstock.engine.storage_schema import arrow_schema
+from penstock.engine.delta.commit_record import FIRST_LSN, CommitRecord
+from penstock.engine.delta.definition import Definition
+from penstock.engine.delta.storage_schema import arrow_schema
+from penstock.engine.write.apply import Change
+from penstock.engine.write.commit import commit
+from penstock.engine.write.merge_predicate import OP
+from penstock.engine.write.storage import DEFINITION_KEY, ID_KEY, Layout, Storage, key_configuration
 from penstock.names import WEIGHT, Frontier, TableName
 
 Row = dict[str, Any]

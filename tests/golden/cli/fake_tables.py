@@ -23,10 +23,10 @@ from penstock.catalog.model import (
     Status,
     StreamTableMeta,
 )
-from penstock.changes.commit_changes import CommitChanges
+from penstock.changes.wire.commit_changes import CommitChanges
 from penstock.cli.desk import Openers
 from penstock.compile.reasons import link
-from penstock.engine.layout import FileLayout
+from penstock.engine.write.layout import FileLayout
 from penstock.errors import (
     HasConsumers,
     PenstockError,

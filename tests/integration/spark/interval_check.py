@@ -23,14 +23,14 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyspark.sql import functions as F
 
-from penstock.engine import interval
-from penstock.engine.delta_log import DeltaLog
-from penstock.engine.drift import drift_affects
-from penstock.engine.driver_read import changed_rows, rows_at
-from penstock.engine.file_columns import FileColumns
-from penstock.engine.interval import ChangeSet, Part, Way, classify
-from penstock.engine.refresh_conf import REFRESH_CONF
-from penstock.engine.scan import changes, fields_of, scan
+from penstock.engine.delta import interval
+from penstock.engine.delta.delta_log import DeltaLog
+from penstock.engine.delta.drift import drift_affects
+from penstock.engine.delta.interval import ChangeSet, Part, Way, classify
+from penstock.engine.read.driver_read import changed_rows, rows_at
+from penstock.engine.read.file_columns import FileColumns
+from penstock.engine.read.scan import changes, fields_of, scan
+from penstock.engine.spark.refresh_conf import REFRESH_CONF
 from penstock.names import WEIGHT
 
 if TYPE_CHECKING:

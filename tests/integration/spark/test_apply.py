@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-import penstock.engine.apply_delta_rs as apply_delta_rs
-from penstock.engine.apply import Applier, Change, Kind
-from penstock.engine.merge_predicate import OP
-from penstock.engine.storage import Layout, Storage
+import penstock.engine.write.apply_delta_rs as apply_delta_rs
+from penstock.engine.write.apply import Applier, Change, Kind
+from penstock.engine.write.merge_predicate import OP
+from penstock.engine.write.storage import Layout, Storage
 from penstock.names import WEIGHT, quote
 from stored import ID, NAN, SAMPLES, Model, apply_now, bag, bits, schema, table
 
@@ -54,7 +54,7 @@ class Twins:
         for applier, storage in self.tables.items():
             given: Any = arrow
             if frame and applier == "spark":
-                from penstock.engine.apply_spark import spark_schema
+                from penstock.engine.write.apply_spark import spark_schema
 
                 wanted = spark_schema(self.model.schema_json)
                 given = self.spark.createDataFrame(
@@ -285,7 +285,7 @@ def as_sql(value: Any) -> str | None:
         case Decimal():
             return f"'{value:f}'"
         case str():
-            from penstock.engine.sql_literals import text_literal
+            from penstock.engine.read.sql_literals import text_literal
 
             return text_literal(value, "spark")
         case bytes():

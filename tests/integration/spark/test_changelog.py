@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from warehouses import warehouse
 
-from penstock.changes.change_event import Delete, Insert, Snapshot, Update
+from penstock.changes.wire.change_event import Delete, Insert, Snapshot, Update
 from penstock.errors import RetentionCut
 from penstock.testing.changelog_oracle import assert_changelog, bag
 

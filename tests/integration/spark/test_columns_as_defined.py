@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from warehouses import warehouse
 
-from penstock.engine.columns_as_defined import columns_read_by_name, frame_as_defined
+from penstock.engine.spark.columns_as_defined import columns_read_by_name, frame_as_defined
 from penstock.errors import QueryInvalid
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from deltalake import write_deltalake
 
-import penstock.engine.commit as commit_module
-from penstock.engine import apply_spark
-from penstock.engine.apply import Applier, Change, Kind
-from penstock.engine.commit import carry_frontier, commit
-from penstock.engine.merge_predicate import OP
-from penstock.engine.storage import Layout, Storage, layout_of, read_commit
+import penstock.engine.write.commit as commit_module
+from penstock.engine.write import apply_spark
+from penstock.engine.write.apply import Applier, Change, Kind
+from penstock.engine.write.commit import carry_frontier, commit
+from penstock.engine.write.merge_predicate import OP
+from penstock.engine.write.storage import Layout, Storage, layout_of, read_commit
 from penstock.errors import CommitConflict
 from penstock.names import WEIGHT
 from stored import ID, apply_now, bag, record, schema, table

@@ -10,12 +10,12 @@ import pyarrow as pa
 import pytest
 from pyspark.sql.types import StructType
 
-from penstock.engine.delta_log import DeltaLog
-from penstock.engine.driver_read import changed_rows, rows_at
-from penstock.engine.file_columns import FileColumns
-from penstock.engine.interval import classify
-from penstock.engine.pruning import bounds_of, prune
-from penstock.engine.scan import changes, fields_of, scan
+from penstock.engine.delta.delta_log import DeltaLog
+from penstock.engine.delta.interval import classify
+from penstock.engine.read.driver_read import changed_rows, rows_at
+from penstock.engine.read.file_columns import FileColumns
+from penstock.engine.read.pruning import bounds_of, prune
+from penstock.engine.read.scan import changes, fields_of, scan
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

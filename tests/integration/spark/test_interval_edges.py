@@ -18,12 +18,12 @@ from interval_check import SMALL, bag, check_changes, check_scans, forced, rows,
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from penstock.engine.delta_log import DeltaLog
-from penstock.engine.interval import Kind, Part, Way, classify
-from penstock.engine.lost_file import lost_file
-from penstock.engine.pruning import bounds_of, prune
-from penstock.engine.refresh_conf import REFRESH_CONF
-from penstock.engine.scan import changes, scan
+from penstock.engine.delta.delta_log import DeltaLog
+from penstock.engine.delta.interval import Kind, Part, Way, classify
+from penstock.engine.failures.lost_file import lost_file
+from penstock.engine.read.pruning import bounds_of, prune
+from penstock.engine.read.scan import changes, scan
+from penstock.engine.spark.refresh_conf import REFRESH_CONF
 from penstock.errors import FrontierLost, SourceChanged, SourceMissing
 from penstock.names import WEIGHT
 

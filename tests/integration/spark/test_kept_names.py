@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from penstock.engine.held_names import marked
-from penstock.engine.registry import view_text
+from penstock.engine.spark.held_names import marked
+from penstock.engine.spark.registry import view_text
 from penstock.testing.oracle import assert_exact
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from penstock.engine import driver_read, pruning
+from penstock.engine.read import driver_read, pruning
 from penstock.testing.oracle import assert_exact
 
 if TYPE_CHECKING:

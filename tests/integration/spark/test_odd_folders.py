@@ -9,7 +9,7 @@ import pytest
 from warehouses import warehouse
 
 import penstock
-from penstock.engine import registry
+from penstock.engine.spark import registry
 from penstock.errors import RetentionCut, WarehouseUnusable
 from penstock.testing.oracle import assert_exact
 

@@ -13,13 +13,14 @@ from deltalake import DeltaTable, write_deltalake
 from warehouses import warehouse
 
 import penstock
-import penstock.engine.interval as interval
+import penstock.engine.delta.interval as interval
 import penstock.refresh.optimize as optimizing
-from penstock.engine import layout, pruning
-from penstock.engine.delta_log import DeltaLog
-from penstock.engine.interval import Way, classify
-from penstock.engine.scan import changes
-from penstock.engine.storage import FILE_SIZE, Storage
+from penstock.engine.delta.delta_log import DeltaLog
+from penstock.engine.delta.interval import Way, classify
+from penstock.engine.read import pruning
+from penstock.engine.read.scan import changes
+from penstock.engine.write import layout
+from penstock.engine.write.storage import FILE_SIZE, Storage
 from penstock.errors import CommitConflict, StreamTableNotFound
 from penstock.names import WEIGHT
 from penstock.testing.oracle import assert_exact

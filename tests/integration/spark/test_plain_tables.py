@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from warehouses import opened_anew
 
-from penstock.engine.threads import active
+from penstock.engine.spark.threads import active
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -23,8 +23,8 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from penstock.engine.prepared import LocalRows, PreparedStatements
-from penstock.engine.tuning import INTERPRETED, SINGLE_TASK, Tuning, over_files
+from penstock.engine.run.prepared import LocalRows, PreparedStatements
+from penstock.engine.spark.tuning import INTERPRETED, SINGLE_TASK, Tuning, over_files
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from penstock.engine.definition import Definition
-from penstock.engine.delta_log import DeltaLog
-from penstock.engine.storage import Storage, records, standing
+from penstock.engine.delta.definition import Definition
+from penstock.engine.delta.delta_log import DeltaLog
+from penstock.engine.write.storage import Storage, records, standing
 from penstock.errors import KeyViolated, PenstockError, QueryFailed, QueryInvalid
 from penstock.testing.oracle import assert_exact
 

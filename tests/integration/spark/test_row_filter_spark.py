@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from penstock.changes.row_filter import bind_filter
+from penstock.changes.filter.row_filter import bind_filter
 from penstock.lang import parse_predicate
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pytest
 from cases_of_source_changes import BAG, GROUPS, ROWS, SEED, Breaks, Change, Goes, Rebuilds
 from deltalake import DeltaTable
 
-from penstock.engine import registry
+from penstock.engine.spark import registry
 from penstock.errors import PenstockError, QueryInvalid, RetentionCut
 from penstock.refresh.retention import holdings
 from penstock.testing.oracle import assert_exact

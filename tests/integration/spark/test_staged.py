@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from penstock.engine import layout, staged
-from penstock.engine.delta_log import DeltaLog
+from penstock.engine.delta.delta_log import DeltaLog
+from penstock.engine.write import layout, staged
 from penstock.errors import KeyViolated
 from penstock.refresh import compute
 from penstock.testing.oracle import assert_exact

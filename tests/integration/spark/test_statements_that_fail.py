@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from pyspark.errors import AnalysisException
 
-from penstock.engine import silence
+from penstock.engine.failures import silence
 from penstock.errors import QueryInvalid, StatementFailed
 
 if TYPE_CHECKING:

@@ -14,14 +14,14 @@ import pytest
 from deltalake import DeltaTable
 from warehouses import warehouse
 
-import penstock.engine.apply_vectors as apply_vectors
-from penstock.engine.apply import Change, Kind
-from penstock.engine.commit import Committed, Marking, carry_frontier
-from penstock.engine.delta_log import DeltaLog
-from penstock.engine.file_columns import FileColumns
-from penstock.engine.marked_files import WORN_FILES
-from penstock.engine.merge_predicate import OP
-from penstock.engine.storage import CHECKPOINT_INTERVAL, Layout, Storage, read_commit
+import penstock.engine.write.apply_vectors as apply_vectors
+from penstock.engine.delta.delta_log import DeltaLog
+from penstock.engine.read.file_columns import FileColumns
+from penstock.engine.write.apply import Change, Kind
+from penstock.engine.write.commit import Committed, Marking, carry_frontier
+from penstock.engine.write.marked_files import WORN_FILES
+from penstock.engine.write.merge_predicate import OP
+from penstock.engine.write.storage import CHECKPOINT_INTERVAL, Layout, Storage, read_commit
 from penstock.errors import CommitConflict
 from penstock.names import WEIGHT
 from penstock.testing.oracle import assert_exact

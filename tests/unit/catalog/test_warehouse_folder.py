@@ -62,7 +62,7 @@ def test_an_address_is_no_file_of_a_catalog_and_no_folder_of_jars(
         open_catalog(address)
     with pytest.raises(CatalogUnusable):
         penstock.look(here, settings={"catalog": address})
-    from penstock.engine.jars import resolve_jars
+    from penstock.engine.spark.jars import resolve_jars
 
     monkeypatch.setenv("PENSTOCK_JARS", address)
     with pytest.raises(InvalidSetting):

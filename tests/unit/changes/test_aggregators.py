@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.changes.aggregators.avg import RetractableAvgAggregator
-from penstock.changes.aggregators.count import RetractableCountAggregator
-from penstock.changes.aggregators.int64_values import exact_sum
-from penstock.changes.aggregators.max import RetractableMaxAggregator
-from penstock.changes.aggregators.min import RetractableMinAggregator
-from penstock.changes.aggregators.sum import RetractableSumAggregator
-from penstock.changes.aggregators.tracked_values import TrackedValues
+from penstock.changelog_types.aggregators.avg import RetractableAvgAggregator
+from penstock.changelog_types.aggregators.count import RetractableCountAggregator
+from penstock.changelog_types.aggregators.int64_values import exact_sum
+from penstock.changelog_types.aggregators.max import RetractableMaxAggregator
+from penstock.changelog_types.aggregators.min import RetractableMinAggregator
+from penstock.changelog_types.aggregators.sum import RetractableSumAggregator
+from penstock.changelog_types.aggregators.tracked_values import TrackedValues
 from penstock.errors import InvalidChange
 
 I64 = st.integers(-(2**63), 2**63 - 1)

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.changes.apply_state import ApplyState, ApplyStep, payload_hash
-from penstock.changes.change_operation import ChangeOperation
-from penstock.changes.change_record import ChangeRecord
-from penstock.changes.entity import Entity
+from penstock.changelog_types.apply_state import ApplyState, ApplyStep, payload_hash
+from penstock.changelog_types.change_record import ChangeRecord
+from penstock.changelog_types.entity import Entity
+from penstock.changes.wire.change_operation import ChangeOperation
 from penstock.errors import LsnGap, PayloadDiverged, Retry, StaleTerm
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.changes.canonical_json import canonical_json
+from penstock.changes.wire.canonical_json import canonical_json
 from penstock.errors import InvalidChangeRecord
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))

@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from penstock.changes.batch import Batch
-from penstock.changes.cdc_buffer import CdcBuffer
-from penstock.changes.cdc_stats import CdcStats
-from penstock.changes.change_operation import ChangeOperation
-from penstock.changes.run import Run
+from penstock.changes.ring.batch import Batch
+from penstock.changes.ring.cdc_buffer import CdcBuffer
+from penstock.changes.ring.cdc_stats import CdcStats
+from penstock.changes.ring.run import Run
+from penstock.changes.wire.change_operation import ChangeOperation
 from penstock.errors import InvalidRun, InvalidSetting
 
 INSERT, UPDATE, DELETE = ChangeOperation.INSERT, ChangeOperation.UPDATE, ChangeOperation.DELETE

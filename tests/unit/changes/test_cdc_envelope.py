@@ -14,8 +14,8 @@ from fuzzing import mutated, thorough
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.changes.cdc_envelope import CdcEnvelope, CdcSource
-from penstock.changes.envelope_batch import envelopes
+from penstock.changes.wire.cdc_envelope import CdcEnvelope, CdcSource
+from penstock.changes.wire.envelope_batch import envelopes
 from penstock.errors import InvalidChange, UnreadableChange
 
 SOURCE = CdcSource("laminardb", "default", "orders", 42)

@@ -10,7 +10,7 @@ from fuzzing import thorough
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.changes.cdc_operation import CdcOperation
+from penstock.changes.wire.cdc_operation import CdcOperation
 from penstock.errors import UnreadableChange
 
 

@@ -7,11 +7,11 @@ import copy
 import pyarrow as pa
 import pytest
 
-from penstock.changes.cdc_operation import CdcOperation
-from penstock.changes.change_event import ChangeEvent, Delete, Insert, Snapshot, Update, Watermark
-from penstock.changes.change_event_batch import ChangeEventBatch
-from penstock.changes.changelog_record import ChangelogRecord
-from penstock.changes.event_type import EventType
+from penstock.changelog_types.change_event_batch import ChangeEventBatch
+from penstock.changes.wire.cdc_operation import CdcOperation
+from penstock.changes.wire.change_event import ChangeEvent, Delete, Insert, Snapshot, Update, Watermark
+from penstock.changes.wire.changelog_record import ChangelogRecord
+from penstock.changes.wire.event_type import EventType
 from penstock.errors import InvalidChange, NotConvertible
 
 BATCH = pa.record_batch({"id": [1, 2, 3]})

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.changes.change_operation import ChangeOperation
+from penstock.changes.wire.change_operation import ChangeOperation
 
 
 def test_the_four_words() -> None:

@@ -10,10 +10,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec import UNSET
 
-from penstock.changes.change_operation import ChangeOperation
-from penstock.changes.change_record import DEFAULT_REPLICATION_TERM, ChangeRecord
-from penstock.changes.entity import Entity
-from penstock.changes.item_kind import public_item_kind
+from penstock.changelog_types.change_record import DEFAULT_REPLICATION_TERM, ChangeRecord
+from penstock.changelog_types.entity import Entity
+from penstock.changes.ring.item_kind import public_item_kind
+from penstock.changes.wire.change_operation import ChangeOperation
 from penstock.errors import InvalidChangeRecord
 
 UPDATE = ChangeRecord(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.changes.changed_columns import changed_columns
+from penstock.changes.ring.changed_columns import changed_columns
 
 NAN = float("nan")
 

@@ -10,8 +10,8 @@ from fuzzing import mutated, thorough
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.changes.cdc_operation import CdcOperation
-from penstock.changes.changelog_record import ChangelogRecord
+from penstock.changes.wire.cdc_operation import CdcOperation
+from penstock.changes.wire.changelog_record import ChangelogRecord
 from penstock.errors import InvalidChange, UnreadableChange
 
 I64 = st.integers(-(2**63), 2**63 - 1)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.changes.changes_query import ChangesQuery
+from penstock.changes.wire.changes_query import ChangesQuery
 
 
 def test_the_defaults() -> None:

@@ -11,9 +11,9 @@ from fuzzing import mutated, thorough
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.changes.change_event import ChangeEvent
-from penstock.changes.change_event_batch import ChangeEventBatch
-from penstock.changes.checkpoint import Checkpoint
+from penstock.changelog_types.change_event_batch import ChangeEventBatch
+from penstock.changelog_types.checkpoint import Checkpoint
+from penstock.changes.wire.change_event import ChangeEvent
 from penstock.errors import InvalidChange, UnreadableChange
 
 SCHEMA = pa.schema({"id": pa.int64(), "name": pa.string(), "tags": pa.list_(pa.string())})

@@ -8,9 +8,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from penstock.changes.cdc_envelope import CdcEnvelope
-from penstock.changes.commit_changes import CommitChanges
-from penstock.changes.commit_lines import changelog_lines, envelope_lines
+from penstock.changes.wire.cdc_envelope import CdcEnvelope
+from penstock.changes.wire.commit_changes import CommitChanges
+from penstock.changes.wire.commit_lines import changelog_lines, envelope_lines
 from penstock.testing.published import Published
 
 COLUMNS = {"id": "long", "name": "string", "total": "decimal(12,2)"}

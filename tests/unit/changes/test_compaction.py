@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.changes.compaction import collapse, net
+from penstock.changelog_types.compaction import collapse, net
 from penstock.errors import InvalidChange, NotOneRowPerKey
 from penstock.names import WEIGHT
 

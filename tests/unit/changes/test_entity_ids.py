@@ -4,7 +4,7 @@ from hashlib import blake2b
 
 import pyarrow as pa
 
-from penstock.changes.entity_ids import entity_ids
+from penstock.changes.ring.entity_ids import entity_ids
 
 
 def digest(text: bytes) -> int:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from penstock.changes.commit_changes import CommitChanges
-from penstock.changes.event_json import Format, all_rows, refresh_event, row_events
+from penstock.changes.wire.commit_changes import CommitChanges
+from penstock.changes.wire.event_json import Format, all_rows, refresh_event, row_events
 from penstock.testing.published import Published, PublishedTable
 
 

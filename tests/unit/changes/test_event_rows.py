@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.changes.change_event import ChangeEvent
-from penstock.changes.notations.event_rows import to_event, to_row_changes
-from penstock.changes.notations.row_words import RowChange
+from penstock.changelog_types.notations.event_rows import to_event, to_row_changes
+from penstock.changelog_types.notations.row_words import RowChange
+from penstock.changes.wire.change_event import ChangeEvent
 from penstock.errors import NotConvertible
 
 SCHEMA = pa.schema({"id": pa.int64(), "tags": pa.list_(pa.string())})

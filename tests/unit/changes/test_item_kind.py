@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.changes.item_kind import public_item_kind
+from penstock.changes.ring.item_kind import public_item_kind
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.changes.key_text import is_prefix, key_texts, matches
+from penstock.changes.wire.key_text import is_prefix, key_texts, matches
 
 WORDS = st.text(alphabet="a.*\\N1", max_size=4) | st.none()
 

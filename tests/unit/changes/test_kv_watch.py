@@ -7,10 +7,10 @@ import time
 
 import pytest
 
-from penstock.changes.cdc_buffer import CdcBuffer
-from penstock.changes.change_operation import ChangeOperation
-from penstock.changes.kv_transaction import KvTransaction
-from penstock.changes.kv_watch import BUFFER_EVENTS, IDLE_SECONDS, KvWatchStream
+from penstock.changelog_types.kv_transaction import KvTransaction
+from penstock.changes.ring.cdc_buffer import CdcBuffer
+from penstock.changes.ring.kv_watch import BUFFER_EVENTS, IDLE_SECONDS, KvWatchStream
+from penstock.changes.wire.change_operation import ChangeOperation
 
 UPDATE = ChangeOperation.UPDATE
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from penstock.changes.change_operation import ChangeOperation
-from penstock.changes.kv_watch_event import KvWatchEvent
+from penstock.changes.wire.change_operation import ChangeOperation
+from penstock.changes.wire.kv_watch_event import KvWatchEvent
 
 EVENT = KvWatchEvent("kv_default", "k", ChangeOperation.UPDATE, 1, 2, 7, 1_700_000_000_000)
 SAMPLE = b'{"after":2,"before":1,"committed_at":1700000000000,"dropped_event_count":0,"key":"k","lsn":7,"op":"update"}'

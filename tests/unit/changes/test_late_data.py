@@ -8,9 +8,9 @@ from fuzzing import thorough
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.changes.changelog_record import ChangelogRecord
-from penstock.changes.late_data import EmittedResult, LateDataRetractionGenerator, WindowId
-from penstock.changes.late_rows import late_rows
+from penstock.changelog_types.late_data import EmittedResult, LateDataRetractionGenerator, WindowId
+from penstock.changelog_types.late_rows import late_rows
+from penstock.changes.wire.changelog_record import ChangelogRecord
 from penstock.errors import UnreadableChange
 
 I64 = st.integers(-(2**63), 2**63 - 1)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.changes.event_type import EventType
-from penstock.changes.notification_ref import (
+from penstock.changes.wire.event_type import EventType
+from penstock.changes.wire.notification_ref import (
     DTYPE,
     NotificationRef,
     aligned,

@@ -7,13 +7,13 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from penstock.changes.batch import Batch
-from penstock.changes.cdc_buffer import CdcBuffer
-from penstock.changes.cdc_stats import CdcStats
-from penstock.changes.change_operation import ChangeOperation
-from penstock.changes.kv_change import KvChange
-from penstock.changes.row_event import ChangeEvent
-from penstock.changes.run import Run
+from penstock.changes.ring.batch import Batch
+from penstock.changes.ring.cdc_buffer import CdcBuffer
+from penstock.changes.ring.cdc_stats import CdcStats
+from penstock.changes.ring.kv_change import KvChange
+from penstock.changes.ring.row_event import ChangeEvent
+from penstock.changes.ring.run import Run
+from penstock.changes.wire.change_operation import ChangeOperation
 
 OPERATIONS = st.sampled_from([ChangeOperation.INSERT, ChangeOperation.UPDATE, ChangeOperation.DELETE])
 COLLECTIONS = st.sampled_from(["a", "b"])

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.changes.cdc_buffer import CdcBuffer
-from penstock.changes.change_operation import ChangeOperation
-from penstock.changes.changes_page import changes_page
-from penstock.changes.row_event import ChangeEvent
+from penstock.changes.ring.cdc_buffer import CdcBuffer
+from penstock.changes.ring.changes_page import changes_page
+from penstock.changes.ring.row_event import ChangeEvent
+from penstock.changes.wire.change_operation import ChangeOperation
 
 EVENT = ChangeEvent(1, 1_744_329_600_000, ChangeOperation.INSERT, "users", 42, "table")
 

@@ -8,8 +8,20 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from penstock.changes.predicate import And, Column, Compare, Constant, InList, IsNull, IsTruth, Like, Not, Or, Predicate
-from penstock.changes.row_filter import bind_filter
+from penstock.changes.filter.predicate import (
+    And,
+    Column,
+    Compare,
+    Constant,
+    InList,
+    IsNull,
+    IsTruth,
+    Like,
+    Not,
+    Or,
+    Predicate,
+)
+from penstock.changes.filter.row_filter import bind_filter
 from penstock.errors import InvalidFilter
 from penstock.lang import parse_predicate
 

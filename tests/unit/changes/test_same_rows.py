@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.changes.same_rows import same_rows
+from penstock.changes.filter.same_rows import same_rows
 
 NAN = float("nan")
 OTHER_NAN = struct.unpack("<d", struct.pack("<Q", 0x7FF8000000000001))[0]

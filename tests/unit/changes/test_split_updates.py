@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from penstock.changes.row_filter import bind_filter
-from penstock.changes.split_updates import split_updates
+from penstock.changelog_types.split_updates import split_updates
+from penstock.changes.filter.row_filter import bind_filter
 from penstock.lang import parse_predicate
 
 

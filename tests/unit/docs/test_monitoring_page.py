@@ -25,7 +25,7 @@ from penstock.catalog import (
     Status,
     StreamTableMeta,
 )
-from penstock.engine.workspace import Logs
+from penstock.engine.run.workspace import Logs
 from penstock.monitor.monitor import Monitor
 from penstock.names import Frontier, TableName
 from penstock.schedule.grid import period

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from generate import DOCS
 
-from penstock.changes.event_columns import NAMES
-from penstock.changes.kv_watch import BUFFER_EVENTS, IDLE_SECONDS
+from penstock.changes.ring.event_columns import NAMES
+from penstock.changes.ring.kv_watch import BUFFER_EVENTS, IDLE_SECONDS
 from penstock.testing.published import Published
 from python_blocks import blocks
 

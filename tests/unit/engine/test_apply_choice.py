@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pytest
 
-from penstock.engine.apply import Change, Thresholds, choose_applier, fits_driver
+from penstock.engine.write.apply import Change, Thresholds, choose_applier, fits_driver
 from penstock.errors import InvalidSetting
 
 

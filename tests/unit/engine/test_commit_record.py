@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from penstock.engine.commit_record import CommitRecord, record_in
+from penstock.engine.delta.commit_record import CommitRecord, record_in
 from penstock.names import Frontier
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.engine.deletion_vector import DeletionVector, write_vectors
+from penstock.engine.delta.deletion_vector import DeletionVector, write_vectors
 
 POSITIONS = st.one_of(
     st.sets(st.integers(0, 2**20), max_size=50),

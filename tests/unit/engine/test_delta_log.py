@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from penstock.engine.delta_log import DeltaLog
-from penstock.engine.log_storage import LocalLog, ObjectStoreLog, local_path
+from penstock.engine.delta.delta_log import DeltaLog
+from penstock.engine.delta.log_storage import LocalLog, ObjectStoreLog, local_path
 from penstock.errors import FrontierLost, SourceMissing, StorageUnreachable
 
 SCHEMA = json.dumps(

@@ -13,8 +13,8 @@ from pyspark.sql import SparkSession
 from penstock.catalog.open_catalog import CATALOG_FILE, open_catalog
 from penstock.catalog.upgrade import latest
 from penstock.catalog.warehouse_folder import require_warehouse
-from penstock.engine import doctor
-from penstock.engine.doctor import Check, diagnose
+from penstock.engine.spark import doctor
+from penstock.engine.spark.doctor import Check, diagnose
 from penstock.errors import CatalogError, WarehouseUnusable
 from postgres import Postgres
 

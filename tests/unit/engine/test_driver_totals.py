@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from penstock.compile.stored import OP
-from penstock.engine.driver_totals import new_totals
+from penstock.engine.run.driver_totals import new_totals
 from penstock.names import WEIGHT
 
 SCHEMA = pa.schema(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from penstock.engine.file_columns import IDLE, FileColumns
+from penstock.engine.read.file_columns import IDLE, FileColumns
 from penstock.testing.clock import FakeStopwatch
 
 

@@ -14,11 +14,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql.types import DoubleType, LongType, StringType, StructField, StructType
 
-from penstock.engine.allow_list import Protocol
-from penstock.engine.deletion_vector import write_vectors
-from penstock.engine.delta_log import DataFile, Metadata, Snapshot
-from penstock.engine.file_columns import FileColumns
-from penstock.engine.find_rows import find_rows
+from penstock.engine.delta.allow_list import Protocol
+from penstock.engine.delta.deletion_vector import write_vectors
+from penstock.engine.delta.delta_log import DataFile, Metadata, Snapshot
+from penstock.engine.read.file_columns import FileColumns
+from penstock.engine.write.find_rows import find_rows
 
 SCHEMA = StructType([StructField("k", LongType()), StructField("s", StringType()), StructField("d", DoubleType())])
 ARROW = pa.schema([("k", pa.int64()), ("s", pa.string()), ("d", pa.float64())])

@@ -10,9 +10,9 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 from test_delta_log import PROTOCOL, SCHEMA, add, metadata, remove, write
 
-from penstock.engine.delta_log import DeltaLog
-from penstock.engine.drift import schema_drift
-from penstock.engine.interval import ChangeSet, Kind, Way, classify
+from penstock.engine.delta.delta_log import DeltaLog
+from penstock.engine.delta.drift import schema_drift
+from penstock.engine.delta.interval import ChangeSet, Kind, Way, classify
 from penstock.errors import FrontierLost, SourceMissing
 
 

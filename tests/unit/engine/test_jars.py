@@ -10,8 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from penstock.engine import jars
-from penstock.engine.jars import DELTA_VERSION, JARS, WAYS, Jar, flat_pom, jars_folder, local_repository, resolve_jars
+from penstock.engine.spark import jars
+from penstock.engine.spark.jars import (
+    DELTA_VERSION,
+    JARS,
+    WAYS,
+    Jar,
+    flat_pom,
+    jars_folder,
+    local_repository,
+    resolve_jars,
+)
 from penstock.errors import JarsUnavailable
 
 CONTENT = {"delta-one": b"first jar", "delta-two": b"the second jar"}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.engine.java import java_version, require_java
+from penstock.engine.spark.java import java_version, require_java
 from penstock.errors import JavaUnusable
 
 

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from pyspark.sql.types import DoubleType, LongType, StringType, StructField, StructType
 
-from penstock.engine import layout
-from penstock.engine.allow_list import Protocol
-from penstock.engine.deletion_vector import DeletionVector
-from penstock.engine.delta_log import DataFile, Metadata, Snapshot
-from penstock.engine.layout import clusterable, expected_share, file_layout, files_wanted, needs_optimizing
-from penstock.engine.pruning import share_touched, told_apart
+from penstock.engine.delta.allow_list import Protocol
+from penstock.engine.delta.deletion_vector import DeletionVector
+from penstock.engine.delta.delta_log import DataFile, Metadata, Snapshot
+from penstock.engine.read.pruning import share_touched, told_apart
+from penstock.engine.write import layout
+from penstock.engine.write.layout import clusterable, expected_share, file_layout, files_wanted, needs_optimizing
 
 SCHEMA = StructType([StructField("k", LongType()), StructField("s", StringType()), StructField("d", DoubleType())])
 MIB = 1024 * 1024

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from penstock.engine.merge_predicate import Dialect, KeyRange, literal, match, text_literal, within
+from penstock.engine.read.sql_literals import Dialect, literal, text_literal
+from penstock.engine.write.merge_predicate import KeyRange, match, within
 
 
 def test_keys_are_matched_null_safely_each_in_parentheses() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from penstock.engine.occurrences import occurrences
+from penstock.engine.read.occurrences import occurrences
 
 TYPES: dict[pa.DataType, Any] = {
     pa.int8(): lambda n: n - 20,

@@ -25,11 +25,11 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from penstock.engine import pruning
-from penstock.engine.allow_list import Protocol
-from penstock.engine.delta_log import DataFile, Metadata, Snapshot
-from penstock.engine.large_sources import LargeSources
-from penstock.engine.pruning import Bounds, Range, bounds_of, keep_file, row_filter, told_apart
+from penstock.engine.delta.allow_list import Protocol
+from penstock.engine.delta.delta_log import DataFile, Metadata, Snapshot
+from penstock.engine.read import pruning
+from penstock.engine.read.large_sources import LargeSources
+from penstock.engine.read.pruning import Bounds, Range, bounds_of, keep_file, row_filter, told_apart
 
 TYPES: dict[str, DataType] = {
     "i": IntegerType(),

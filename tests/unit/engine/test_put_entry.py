@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.engine.put_entry import put_entry
+from penstock.engine.delta.put_entry import put_entry
 from penstock.errors import CommitConflict
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pyspark import cloudpickle
 
-from penstock.engine.python_code import fingerprint
+from penstock.engine.bind.python_code import fingerprint
 
 FACTOR = "factor = 2\ndef half(v): return v / factor\n"
 

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from penstock.engine.delta_log import DeltaLog
-from penstock.engine.readable import require_readable
+from penstock.engine.delta.delta_log import DeltaLog
+from penstock.engine.delta.readable import require_readable
 from penstock.errors import SourceMissing
 
 

@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import udf
 
-from penstock.engine.session import (
+from penstock.engine.spark.session import (
     CATALOG,
     EXTENSION,
     SPARK_VERSION,
@@ -27,7 +27,7 @@ from penstock.settings import Settings
 QUIET_RUN = """
 import sys
 from pathlib import Path
-from penstock.engine.session import check_session, start_session
+from penstock.engine.spark.session import check_session, start_session
 from pyspark.sql.functions import udf
 
 spark = start_session(Path(sys.argv[1]), extra={"spark.master": "local[1]"})
@@ -140,7 +140,8 @@ def test_foreign_spark_home_and_connect_mode_are_not_followed(tmp_path: Path) ->
 
 def test_missing_java_is_said_before_spark_starts(tmp_path: Path) -> None:
     script = (
-        "import sys; from pathlib import Path; from penstock.engine.session import *; start_session(Path(sys.argv[1]))"
+        "import sys; from pathlib import Path; from penstock.engine.spark.session import *; "
+        "start_session(Path(sys.argv[1]))"
     )
     done = run_script(script, tmp_path / "warehouse", tmp_path, JAVA_HOME="/nowhere")
     assert JavaUnusable.condition in done.stderr.splitlines()[-2]

@@ -14,9 +14,9 @@ from deltalake.exceptions import CommitFailedError, DeltaError
 from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import AnalysisException, PySparkException
 
-from penstock.engine.jars import DELTA_VERSION
-from penstock.engine.spark_errors import CONDITIONS, SQL_STATES, Link, Meaning, meaning_of, understood
-from penstock.engine.storage import translated
+from penstock.engine.failures.spark_errors import CONDITIONS, SQL_STATES, Link, Meaning, meaning_of, understood
+from penstock.engine.spark.jars import DELTA_VERSION
+from penstock.engine.write.storage import translated
 from penstock.errors import (
     CommitConflict,
     DiskFull,

@@ -11,12 +11,12 @@ import pytest
 from deltalake import CommitProperties, DeltaTable, TableFeatures, write_deltalake
 from deltalake.exceptions import DeltaError
 
-import penstock.engine.apply_delta_rs as apply_delta_rs
-import penstock.engine.merge_predicate as merge_predicate
-from penstock.engine.apply import Change
-from penstock.engine.commit import carry_frontier, commit
-from penstock.engine.merge_predicate import OP
-from penstock.engine.storage import (
+import penstock.engine.write.apply_delta_rs as apply_delta_rs
+import penstock.engine.write.merge_predicate as merge_predicate
+from penstock.engine.write.apply import Change
+from penstock.engine.write.commit import carry_frontier, commit
+from penstock.engine.write.merge_predicate import OP
+from penstock.engine.write.storage import (
     DELETION_VECTORS,
     Layout,
     Storage,

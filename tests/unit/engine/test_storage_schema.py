@@ -6,7 +6,7 @@ from datetime import datetime
 import pyarrow as pa
 import pytest
 
-from penstock.engine.storage_schema import arrow_schema, conform, holds, nullable, same_columns
+from penstock.engine.delta.storage_schema import arrow_schema, conform, holds, nullable, same_columns
 from penstock.errors import InternalError
 from stored import MAP, SAMPLES, schema, table
 

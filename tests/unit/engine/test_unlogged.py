@@ -7,7 +7,7 @@ import sys
 
 SCRIPT = """
 import logging
-from penstock.engine.silence import unlogged
+from penstock.engine.failures.silence import unlogged
 with unlogged():
     logging.getLogger("SQLQueryContextLogger").error("ours", errorClass="TOLD_BY_US")
     logging.getLogger("DataFrameQueryContextLogger").error("ours", errorClass="TOLD_BY_US")

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from penstock.changes.predicate import (
+from penstock.changes.filter.predicate import (
     And,
     Column,
     Compare,
@@ -25,7 +25,7 @@ from penstock.changes.predicate import (
     Or,
     Predicate,
 )
-from penstock.changes.row_filter import bind_filter
+from penstock.changes.filter.row_filter import bind_filter
 from penstock.errors import InvalidFilter
 from penstock.lang import parse_predicate
 

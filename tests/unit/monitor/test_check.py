@@ -9,7 +9,7 @@ import pytest
 from monitored import NOON, Add
 
 from penstock.catalog import SqliteCatalog, Status
-from penstock.engine.workspace import Logs
+from penstock.engine.run.workspace import Logs
 from penstock.monitor.monitor import Monitor
 from penstock.names import Frontier
 from penstock.schedule.grid import period

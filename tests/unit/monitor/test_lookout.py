@@ -8,7 +8,7 @@ from typing import Any
 from monitored import NOON, Add, ended
 
 from penstock.catalog import Alert, SqliteCatalog, Status
-from penstock.engine.workspace import Logs
+from penstock.engine.run.workspace import Logs
 from penstock.monitor.lookout import Lookout
 from penstock.monitor.pending import PendingChanges
 from penstock.names import Frontier

@@ -18,7 +18,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from pyarrow import table
 
 from penstock.catalog import SCHEDULER, Action, AlertEvent, RefreshStatus, SqliteCatalog, Status
-from penstock.engine.workspace import Logs
+from penstock.engine.run.workspace import Logs
 from penstock.errors import CatalogError
 from penstock.monitor.http import Page, Server, serve
 from penstock.monitor.monitor import Monitor

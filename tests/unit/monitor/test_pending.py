@@ -10,7 +10,7 @@ from monitored import NOON, Add
 from test_delta_log import PROTOCOL, add, metadata, remove, write
 
 from penstock.catalog import SqliteCatalog, Status
-from penstock.engine.workspace import Logs
+from penstock.engine.run.workspace import Logs
 from penstock.monitor.pending import Pending, PendingChanges
 from penstock.names import Frontier
 

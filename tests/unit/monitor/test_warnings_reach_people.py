@@ -13,7 +13,7 @@ from penstock.api import look as look_at
 from penstock.catalog import Alert, AlertEvent, Dependency, SourceType, SqliteCatalog, Status, StreamTableMeta
 from penstock.catalog.reader import CatalogReader
 from penstock.catalog.writer import CatalogWriter
-from penstock.engine.workspace import Logs
+from penstock.engine.run.workspace import Logs
 from penstock.monitor.monitor import Monitor
 from penstock.monitor.views import views_in
 from penstock.names import Frontier, TableName

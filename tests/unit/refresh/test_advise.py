@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from pyspark.sql.types import DoubleType, LongType, StringType, StructField, StructType
 
-from penstock.engine.allow_list import Protocol
-from penstock.engine.delta_log import DataFile, Metadata, Snapshot
+from penstock.engine.delta.allow_list import Protocol
+from penstock.engine.delta.delta_log import DataFile, Metadata, Snapshot
 from penstock.names import WEIGHT
 from penstock.refresh.advise import advise_source, advise_table, table_columns
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from penstock.catalog.model import UNSET, RefreshMode
-from penstock.engine.definition import Definition
-from penstock.engine.delta_log import DeltaLog
-from penstock.engine.storage import DEFINITION_KEY, Standing, Storage, standing
+from penstock.engine.delta.definition import Definition
+from penstock.engine.delta.delta_log import DeltaLog
+from penstock.engine.write.storage import DEFINITION_KEY, Standing, Storage, standing
 from penstock.errors import CatalogError, CommitConflict
 from penstock.refresh import alter as altering
 from penstock.testing.published import Published, PublishedTable

@@ -12,8 +12,8 @@ import pytest
 from deltalake import write_deltalake
 
 from penstock.catalog import Dependency, SourceType, StreamTableMeta
-from penstock.engine.definition import Definition
-from penstock.engine.storage import DEFINITION_KEY
+from penstock.engine.delta.definition import Definition
+from penstock.engine.write.storage import DEFINITION_KEY
 from penstock.refresh.grounds import Grounds, grounds
 from penstock.settings import Settings
 from penstock.testing.published import Published, PublishedTable

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from penstock.catalog.model import Action, JournalEntry
-from penstock.engine.definition import Definition
+from penstock.engine.delta.definition import Definition
 from penstock.names import Frontier
 from penstock.refresh.attempt import Attempt
 from penstock.refresh.decide import Decision

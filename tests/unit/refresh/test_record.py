@@ -11,8 +11,8 @@ import pytest
 
 from penstock.catalog import Alert, RefreshMode, RefreshRecord, RefreshStatus, SqliteCatalog, Status, StreamTableMeta
 from penstock.compile.reasons import link
-from penstock.engine.definition import Definition
-from penstock.engine.workspace import Logs
+from penstock.engine.delta.definition import Definition
+from penstock.engine.run.workspace import Logs
 from penstock.errors import (
     FrontierLost,
     InternalError,

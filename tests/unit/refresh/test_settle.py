@@ -30,11 +30,11 @@ from penstock.catalog.model import Subscriber, WarehouseIdentity
 from penstock.catalog.open_catalog import catalog_place
 from penstock.catalog.settlement import COPIED
 from penstock.catalog.sql_catalog import SqlCatalog
-from penstock.engine.apply import Change
-from penstock.engine.commit import commit
-from penstock.engine.definition import Definition
-from penstock.engine.storage import DEFINITION_KEY, ID_KEY, Layout, Standing, Storage, records, standing
-from penstock.engine.workspace import Logs
+from penstock.engine.delta.definition import Definition
+from penstock.engine.run.workspace import Logs
+from penstock.engine.write.apply import Change
+from penstock.engine.write.commit import commit
+from penstock.engine.write.storage import DEFINITION_KEY, ID_KEY, Layout, Standing, Storage, records, standing
 from penstock.errors import CatalogUnusable
 from penstock.names import WEIGHT, TableName
 from penstock.refresh import settle as settling

@@ -12,7 +12,7 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from penstock.catalog import Dependency, SourceType, StreamTableMeta
-from penstock.engine.workspace import Logs
+from penstock.engine.run.workspace import Logs
 from penstock.names import Frontier, SourceVersion, TableName
 from penstock.refresh.survey import Pins, Situation, survey
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.changes.row_event import ChangeEvent
+from penstock.changes.ring.row_event import ChangeEvent
 from penstock.errors import NotRetained, StorageUnreachable
 from penstock.subscribe.all_changes import AllChanges
 from penstock.testing.published import Published, PublishedTable

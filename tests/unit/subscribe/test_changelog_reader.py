@@ -11,9 +11,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from penstock.engine.apply import Change
-from penstock.engine.commit import commit
-from penstock.engine.storage_schema import arrow_schema
+from penstock.engine.delta.storage_schema import arrow_schema
+from penstock.engine.write.apply import Change
+from penstock.engine.write.commit import commit
 from penstock.errors import NotReached, NotRetained
 from penstock.subscribe.start import Start, locate
 from penstock.testing.changelog_oracle import assert_changelog

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from penstock.catalog.model import JournalEntry
-from penstock.engine.changelog import Changelog
+from penstock.engine.changelog.changelog import Changelog
 from penstock.subscribe import journal
 from penstock.subscribe.journal import catch_up, prune
 from penstock.testing.published import Published, PublishedTable

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from penstock.changes.kv_watch_event import KvWatchEvent
+from penstock.changes.wire.kv_watch_event import KvWatchEvent
 from penstock.errors import NoKey, NotReached
 from penstock.subscribe.key_watch import KeyWatch
 from penstock.testing.published import Published, PublishedTable

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from penstock.changes.change_event import ChangeEvent, Delete, Insert, Snapshot, Update, Watermark
+from penstock.changes.wire.change_event import ChangeEvent, Delete, Insert, Snapshot, Update, Watermark
 from penstock.errors import (
     InvalidFilter,
     InvalidValue,

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from penstock.changes.change_event import ChangeEvent, Delete, Insert, Snapshot, Update, Watermark
-from penstock.changes.commit_changes import CommitChanges
-from penstock.engine.changelog import Changelog, Entry
+from penstock.changes.wire.change_event import ChangeEvent, Delete, Insert, Snapshot, Update, Watermark
+from penstock.changes.wire.commit_changes import CommitChanges
+from penstock.engine.changelog.changelog import Changelog, Entry
 from penstock.errors import InvalidValue, StorageUnreachable, SubscriptionEnded
 from penstock.subscribe import feed
 from penstock.subscribe.table_feed import TableFeed

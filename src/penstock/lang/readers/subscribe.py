@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
-from penstock.changes.moments import read_timestamp
+from penstock.changes.filter.moments import read_timestamp
 from penstock.lang.predicate import read_predicate
 from penstock.lang.statement_cursor import StatementCursor
 from penstock.lang.statements import Statement, Subscribe

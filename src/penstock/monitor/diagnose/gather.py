@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 
 from penstock.catalog.model import SCHEDULER, Dependency, Lease, RefreshMode, SourceType, StreamTableMeta
 from penstock.compile.plan import compile_query
-from penstock.engine.definition import Definition
-from penstock.engine.interval import ChangeSet, classify
-from penstock.engine.storage import Standing, standing
+from penstock.engine.delta.definition import Definition
+from penstock.engine.delta.interval import ChangeSet, classify
+from penstock.engine.write.storage import Standing, standing
 from penstock.errors import FrontierLost, PenstockError, SourceMissing
 from penstock.graph.cycles import way_back
 from penstock.graph.dag import StreamGraph

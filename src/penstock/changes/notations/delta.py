@@ -1,7 +1,0 @@
-"""The column `_change_type` of Delta's change data feed."""
-
-from __future__ import annotations
-
-from penstock.changes.notations.four_labels import FourLabels
-
-CHANGE_TYPES = FourLabels("a Delta change type", ("insert", "delete", "update_preimage", "update_postimage"))

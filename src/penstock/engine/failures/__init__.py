@@ -1,0 +1,4 @@
+"""What goes wrong in Spark, delta-rs and storages, and which of our errors it means.
+
+Imports nothing of the engine. Every other room raises through it; `errors.py` holds the classes themselves.
+"""

@@ -1,0 +1,30 @@
+"""Why a file of a table could not be read: one of our errors, by whether trying again can help.
+
+    not for the moment   descriptors, permissions, network, disk, memory: `SystemTrouble`, so it is tried again
+    never                the bytes are there and are not what they should be: `StateDamaged`
+
+A file that is not there is neither: `FileNotFoundError` passes, because what it means depends on who asked.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from penstock.engine.failures.spark_errors import system_error
+from penstock.errors import PenstockError, StateDamaged, StorageUnreachable
+
+UNREAD = (OSError, pa.ArrowException, MemoryError)
+"""What reading a file can raise."""
+
+
+def unreachable(error: BaseException, name: str, file: str = "") -> PenstockError:
+    """The error as trouble that may pass."""
+    why = f"{file}: {error}" if file else str(error)
+    return system_error(error, name) or StorageUnreachable(name=name, why=why)
+
+
+def unread(error: BaseException, name: str, file: str, *, local: bool) -> PenstockError:
+    """The error by what it says; on a local disk one without a number is about the bytes."""
+    if isinstance(error, MemoryError) or (isinstance(error, OSError) and (error.errno is not None or not local)):
+        return unreachable(error, name, file)
+    return StateDamaged(name=name, why=f"its file {file} cannot be read ({error})")

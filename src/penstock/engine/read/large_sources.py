@@ -1,0 +1,36 @@
+"""Which tables are worth being narrowed by touched keys, and by which columns.
+
+A table is, where a value of the column rules out a good part of its files (`told_apart`); and, for a small change,
+where all of it can be read on the driver, because its touched rows alone then go into a statement without a scan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from penstock.engine.delta.delta_log import Snapshot
+from penstock.engine.read.driver_read import readable, whole
+from penstock.engine.read.pruning import prunable, told_apart
+
+
+class LargeSources:
+    """The (source id, column) pairs that are worth collecting keys for, found out when asked for."""
+
+    def __init__(self, snapshots: Mapping[str, Snapshot]) -> None:
+        self._snapshots = snapshots
+        self._known: dict[tuple[str, str], bool] = {}
+
+    def __contains__(self, pair: object) -> bool:
+        assert isinstance(pair, tuple)
+        if pair not in self._known:
+            source, column = pair
+            snapshot = self._snapshots.get(source)
+            self._known[pair] = snapshot is not None and _worth(snapshot, column)
+        return self._known[pair]
+
+
+def _worth(snapshot: Snapshot, column: str) -> bool:
+    if told_apart(snapshot, column):
+        return True
+    kind = next((each.dataType for each in snapshot.schema.fields if each.name.lower() == column.lower()), None)
+    return kind is not None and prunable(kind) and readable(snapshot) and not whole(snapshot)

@@ -1,0 +1,4 @@
+"""A stream table's own Delta table: its state, the files of a change, and the one commit that publishes them.
+
+Imports `read` and below. A refresh ends here; `optimize` lays files out anew here.
+"""

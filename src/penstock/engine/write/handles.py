@@ -1,0 +1,53 @@
+"""delta-rs handles on storages, kept between refreshes and lent to one refresh at a time.
+
+Opening a table replays its log since the newest checkpoint; a kept handle reads only what came since. It is used only
+while the log is the very one that it was made from: the commit it stood at is the same file, and its table the same.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
+
+from penstock.engine.delta.delta_log import DeltaLog
+from penstock.engine.delta.log_storage import Stamp
+
+HANDLES_KEPT = 64
+
+
+class Handles:
+    """Handles that nobody uses at the moment, the most recently used ones kept."""
+
+    def __init__(self) -> None:
+        self._held: OrderedDict[str, tuple[DeltaTable, Stamp | None]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def take(self, log: DeltaLog) -> DeltaTable | None:
+        """The handle on a log's table, brought to its newest version; None if there is none that can be trusted."""
+        with self._lock:
+            held = self._held.pop(log.root, None)
+        if held is None:
+            return None
+        handle, stamp = held
+        if stamp is None or log.stamp(handle.version()) != stamp:
+            return None
+        try:
+            handle.update_incremental()
+            return handle if str(handle.metadata().id) == log.snapshot().table_id else None
+        except (DeltaError, OSError):
+            return None
+        except BaseException as error:
+            # A panic in Rust is no Exception, and no reason not to open the table anew.
+            if type(error).__name__ != "PanicException":
+                raise
+            return None
+
+    def give(self, log: DeltaLog, handle: DeltaTable) -> None:
+        """Put a handle back that nobody uses any more."""
+        with self._lock:
+            self._held[log.root] = handle, log.stamp(handle.version())
+            while len(self._held) > HANDLES_KEPT:
+                self._held.popitem(last=False)

@@ -1,1 +1,0 @@
-"""Sources: what a stream table reads, and what a change of the source means for it."""
