@@ -130,7 +130,7 @@ def test_folder_is_the_chosen_one_else_that_of_the_checkout(tmp_path: Path, monk
     monkeypatch.setenv("PENSTOCK_JARS", str(tmp_path))
     assert jars_folder() == tmp_path
     monkeypatch.delenv("PENSTOCK_JARS")
-    assert jars_folder() == Path(jars.__file__).parents[3] / ".jars"
+    assert jars_folder() == Path(jars.__file__).parents[4] / ".jars"
 
 
 def test_installed_package_uses_the_cache_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
