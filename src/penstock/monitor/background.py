@@ -12,6 +12,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final, Generic, TypeVar
 
+from penstock.said_once import SaidOnce
+
 CAPACITY: Final = 1000
 """Items that may wait; at one alert a second this is a quarter of an hour without a receiver."""
 
@@ -33,7 +35,7 @@ class Background(Generic[T]):
         self._waiting: deque[T] = deque()
         self._moved = threading.Condition()
         self._thread: threading.Thread | None = None
-        self._failing = False
+        self._warned = SaidOnce()
 
     def put(self, item: T) -> None:
         """Hand an item over."""
@@ -67,10 +69,9 @@ class Background(Generic[T]):
                 item = self._waiting.popleft()
             try:
                 self._work(item)
-                self._failing = False
+                self._warned.forget(self.name)
             except Exception as error:
                 self.failed += 1
-                if not self._failing:
+                if self._warned.is_news(self.name):
                     why = f"{type(error).__name__}: {error}"
                     _log.warning("%s fails: %s", self.name, why, extra={"event": "sink_failed"})
-                self._failing = True

@@ -18,8 +18,8 @@ from penstock.compile.store_keyed import DOUBLED
 from penstock.compile.stored import CHANGED, PLUS, Summary
 from penstock.engine.delta.commit_record import CommitRecord
 from penstock.engine.delta.definition import Definition, text_hash
-from penstock.engine.delta.delta_log import Snapshot
 from penstock.engine.delta.interval import ChangeSet
+from penstock.engine.delta.snapshot import Snapshot
 from penstock.engine.delta.storage_schema import same_columns
 from penstock.engine.failures.data_errors import data_errors
 from penstock.engine.read.large_sources import LargeSources

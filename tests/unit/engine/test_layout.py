@@ -11,7 +11,8 @@ from pyspark.sql.types import DoubleType, LongType, StringType, StructField, Str
 
 from penstock.engine.delta.allow_list import Protocol
 from penstock.engine.delta.deletion_vector import DeletionVector
-from penstock.engine.delta.delta_log import DataFile, Metadata, Snapshot
+from penstock.engine.delta.log_entry import DataFile, Metadata
+from penstock.engine.delta.snapshot import Snapshot
 from penstock.engine.read.pruning import share_touched, told_apart
 from penstock.engine.write import layout
 from penstock.engine.write.layout import clusterable, expected_share, file_layout, files_wanted, needs_optimizing

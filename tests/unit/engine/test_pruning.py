@@ -26,7 +26,8 @@ from pyspark.sql.types import (
 )
 
 from penstock.engine.delta.allow_list import Protocol
-from penstock.engine.delta.delta_log import DataFile, Metadata, Snapshot
+from penstock.engine.delta.log_entry import DataFile, Metadata
+from penstock.engine.delta.snapshot import Snapshot
 from penstock.engine.read import pruning
 from penstock.engine.read.large_sources import LargeSources
 from penstock.engine.read.pruning import Bounds, Range, bounds_of, keep_file, row_filter, told_apart

@@ -23,9 +23,11 @@ from penstock.engine.changelog.changelog_rows import Shape
 from penstock.engine.changelog.net_events import Events, net_events, whole_state
 from penstock.engine.delta.commit_record import CommitRecord, record_in
 from penstock.engine.delta.definition import Definition
-from penstock.engine.delta.delta_log import Commit, DataFile, DeltaLog, Snapshot
+from penstock.engine.delta.delta_log import DeltaLog
 from penstock.engine.delta.interval import ChangeSet, Kind, Part, Way, classify, ways
+from penstock.engine.delta.log_entry import Commit, DataFile
 from penstock.engine.delta.log_storage import local_path
+from penstock.engine.delta.snapshot import Snapshot
 from penstock.engine.delta.storage_schema import same_columns
 from penstock.engine.failures.read_failure import unread
 from penstock.engine.write.storage import ids_of, records, standing

@@ -19,9 +19,10 @@ import pyarrow.parquet as pq
 from penstock.compile.stored import SHOWN
 from penstock.engine.delta.commit_record import CommitRecord
 from penstock.engine.delta.definition import Definition
-from penstock.engine.delta.delta_log import DataFile, Snapshot
 from penstock.engine.delta.interval import Part
+from penstock.engine.delta.log_entry import DataFile
 from penstock.engine.delta.log_storage import local_path
+from penstock.engine.delta.snapshot import Snapshot
 from penstock.engine.delta.storage_schema import arrow_schema
 from penstock.engine.failures.read_failure import UNREAD, unread
 from penstock.engine.read.scan import CHANGE_SIGNS, CHANGE_TYPE

@@ -23,9 +23,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from penstock.engine.delta.allow_list import Protocol, refusal
-from penstock.engine.delta.delta_log import Commit, DataFile, DeltaLog, FileKey, Metadata, Snapshot, file_refusal
+from penstock.engine.delta.delta_log import DeltaLog
 from penstock.engine.delta.drift import SchemaDrift, drift_affects, schema_drift
+from penstock.engine.delta.log_entry import Commit, DataFile, FileKey, Metadata
 from penstock.engine.delta.log_storage import local_path
+from penstock.engine.delta.snapshot import Snapshot, file_refusal
 from penstock.errors import FrontierLost
 
 __all__ = ["ChangeSet", "Kind", "Part", "SchemaDrift", "Way", "classify", "drift_affects", "ways"]

@@ -34,9 +34,10 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from penstock.engine.delta.delta_log import DataFile, Snapshot
 from penstock.engine.delta.interval import ChangeSet, Kind, Way
+from penstock.engine.delta.log_entry import DataFile
 from penstock.engine.delta.log_storage import local_path
+from penstock.engine.delta.snapshot import Snapshot
 from penstock.engine.read.file_columns import MODERN, FileColumns, arrow_type
 from penstock.engine.read.occurrences import occurrences
 from penstock.engine.read.pruning import prunable

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from penstock.engine.delta.delta_log import Snapshot
+from penstock.engine.delta.snapshot import Snapshot
 from penstock.engine.read.driver_read import readable, whole
 from penstock.engine.read.pruning import prunable, told_apart
 

@@ -36,7 +36,8 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from penstock.engine.delta.delta_log import DataFile, Snapshot
+from penstock.engine.delta.log_entry import DataFile
+from penstock.engine.delta.snapshot import Snapshot
 from penstock.engine.read.sql_literals import literal
 from penstock.names import quote
 

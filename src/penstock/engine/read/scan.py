@@ -31,9 +31,11 @@ from pyspark.sql.types import (
     VariantType,
 )
 
-from penstock.engine.delta.delta_log import DataFile, DeltaLog, Snapshot
+from penstock.engine.delta.delta_log import DeltaLog
 from penstock.engine.delta.drift import bare, drift_affects
 from penstock.engine.delta.interval import ChangeSet, Part, Way
+from penstock.engine.delta.log_entry import DataFile
+from penstock.engine.delta.snapshot import Snapshot
 from penstock.engine.read.pruning import Bounds, prune, row_filter
 from penstock.engine.spark.jvm import java
 from penstock.errors import InternalError, SourceChanged

@@ -19,8 +19,10 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampType
 
 from penstock.compile.stored import MINUS, OP, PLUS, SHOWN, Summary
-from penstock.engine.delta.delta_log import DataFile, DeltaLog, Snapshot
+from penstock.engine.delta.delta_log import DeltaLog
 from penstock.engine.delta.interval import ChangeSet
+from penstock.engine.delta.log_entry import DataFile
+from penstock.engine.delta.snapshot import Snapshot
 from penstock.engine.read.driver_read import Placed, changed_rows, placed_rows, rows_at, whole
 from penstock.engine.read.file_columns import FileColumns
 from penstock.engine.read.pruning import Bounds, bounds_of, prune

@@ -27,8 +27,8 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from penstock.engine.delta.commit_record import USER_METADATA
-from penstock.engine.delta.delta_log import Snapshot
 from penstock.engine.delta.put_entry import put_entry
+from penstock.engine.delta.snapshot import Snapshot
 from penstock.engine.delta.storage_schema import arrow_schema, conform
 from penstock.engine.read.driver_read import Placed
 from penstock.engine.read.file_columns import FileColumns

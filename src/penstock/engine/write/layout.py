@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from penstock.engine.delta.delta_log import Snapshot
+from penstock.engine.delta.snapshot import Snapshot
 from penstock.engine.read import pruning
 from penstock.engine.read.pruning import prunable, share_touched
 from penstock.engine.write.storage import DELETION_VECTORS, TARGET_FILE_SIZE

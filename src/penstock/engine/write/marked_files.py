@@ -24,7 +24,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from penstock.engine.delta.deletion_vector import Places, alive, write_vectors
-from penstock.engine.delta.delta_log import DataFile, FileKey, Snapshot
+from penstock.engine.delta.log_entry import DataFile, FileKey
+from penstock.engine.delta.snapshot import Snapshot
 from penstock.engine.delta.storage_schema import Fields, fields_of, prunable
 from penstock.engine.read.file_columns import FileColumns
 from penstock.engine.write.find_rows import Found

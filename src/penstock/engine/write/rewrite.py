@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from penstock.engine.delta.delta_log import Snapshot
+from penstock.engine.delta.snapshot import Snapshot
 from penstock.engine.read.scan import fields_of, net, scan
 from penstock.engine.write.apply_spark import translated as translated_from_spark
 from penstock.engine.write.storage import (

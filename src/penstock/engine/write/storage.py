@@ -23,7 +23,8 @@ from deltalake import CommitProperties, DeltaTable, Schema, TableFeatures, write
 from deltalake.exceptions import CommitFailedError, DeltaError, DeltaProtocolError, TableNotFoundError
 
 from penstock.engine.delta.commit_record import USER_METADATA, CommitRecord, record_in
-from penstock.engine.delta.delta_log import Commit, DeltaLog
+from penstock.engine.delta.delta_log import DeltaLog
+from penstock.engine.delta.log_entry import Commit
 from penstock.engine.delta.log_storage import local_path, log_storage
 from penstock.engine.delta.storage_schema import (
     Fields,
