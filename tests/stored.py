@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -175,3 +176,9 @@ def apply_now(storage: Storage, change: Change, applier: Applier = "delta-rs", *
     """Pin and commit."""
     pin = storage.pin()
     return commit(storage, pin, change, record(), applier=applier, transaction_number=pin.next_transaction, **more)
+
+
+def action_kinds(storage: Storage, version: int) -> list[str]:
+    """The kinds of the actions in a commit of the table, in order."""
+    entry = Path(storage.path) / "_delta_log" / f"{version:020d}.json"
+    return [kind for line in entry.read_text().splitlines() for kind in json.loads(line)]

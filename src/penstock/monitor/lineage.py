@@ -17,7 +17,7 @@ from penstock.catalog.model import Dependency, RefreshRecord, RefreshStatus, Sou
 from penstock.catalog.reader import CatalogReader
 from penstock.engine.delta.definition import Definition
 from penstock.engine.run.workspace import Logs
-from penstock.engine.write.storage import DEFINITION_KEY
+from penstock.engine.write.table_properties import DEFINITION_KEY
 from penstock.errors import PenstockError
 from penstock.monitor.background import Background
 from penstock.monitor.lineage_event import LineageTable, lineage_event

@@ -15,7 +15,7 @@ from penstock.engine.delta.definition import Definition
 from penstock.engine.failures.data_errors import data_errors
 from penstock.engine.read.compare import bag_difference
 from penstock.engine.run.workspace import Workspace
-from penstock.engine.write.storage import standing
+from penstock.engine.write.storage_state import standing
 from penstock.errors import StreamTableNotFound
 from penstock.names import Frontier
 

@@ -18,7 +18,8 @@ from penstock.engine.delta.definition import Definition
 from penstock.engine.spark.registry import current_schema, kind_of, register_view, schema_exists
 from penstock.engine.spark.result_settings import result_settings
 from penstock.engine.spark.schema_text import schema_json
-from penstock.engine.write.storage import DEFINITION_KEY, ID_KEY, Layout, Storage
+from penstock.engine.write.storage import Storage
+from penstock.engine.write.table_properties import DEFINITION_KEY, ID_KEY, Layout
 from penstock.errors import InvalidMode, InvalidName, NotIncremental, SchemaNotFound, TableExists
 from penstock.lang import check_query
 from penstock.names import TableName

@@ -30,7 +30,8 @@ from penstock.engine.failures.spark_errors import understood
 from penstock.engine.run.workspace import Logs, Workspace
 from penstock.engine.write.commit import carry_frontier
 from penstock.engine.write.handles import Handles
-from penstock.engine.write.storage import Pin, Standing, Storage, standing
+from penstock.engine.write.storage import Storage
+from penstock.engine.write.storage_state import Pin, Standing, standing
 from penstock.errors import (
     CommitConflict,
     FrontierLost,

@@ -20,7 +20,8 @@ import pytest
 import penstock.engine.write.apply_delta_rs as apply_delta_rs
 from penstock.engine.write.apply import Applier, Change, Kind
 from penstock.engine.write.merge_predicate import OP
-from penstock.engine.write.storage import Layout, Storage
+from penstock.engine.write.storage import Storage
+from penstock.engine.write.table_properties import Layout
 from penstock.names import WEIGHT, quote
 from stored import ID, NAN, SAMPLES, Model, apply_now, bag, bits, schema, table
 

@@ -21,11 +21,12 @@ from penstock.engine.write.apply import Change, Kind
 from penstock.engine.write.commit import Committed, Marking, carry_frontier
 from penstock.engine.write.marked_files import WORN_FILES
 from penstock.engine.write.merge_predicate import OP
-from penstock.engine.write.storage import CHECKPOINT_INTERVAL, Layout, Storage, read_commit
+from penstock.engine.write.storage import Storage
+from penstock.engine.write.table_properties import CHECKPOINT_INTERVAL, Layout
 from penstock.errors import CommitConflict
 from penstock.names import WEIGHT
 from penstock.testing.oracle import assert_exact
-from stored import ID, NAN, Model, apply_now, bag, bits, record, schema, table
+from stored import ID, NAN, Model, action_kinds, apply_now, bag, bits, record, schema, table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -189,9 +190,7 @@ def test_a_commit_says_that_the_table_has_vectors_once(spark: SparkSession, tmp_
     before = held.storage.configuration
     first = held.apply("bag", bag_change(held, chance))
     second = held.apply("bag", bag_change(held, chance))
-    kinds = [
-        {kind for each in read_commit(held.storage.path, v.version) or [] for kind in each} for v in (first, second)
-    ]
+    kinds = [set(action_kinds(held.storage, each.version)) for each in (first, second)]
     assert kinds[0] - kinds[1] == {"protocol", "metaData"}
     assert held.storage.configuration == {**before, "delta.enableDeletionVectors": "true"}
     protocol = DeltaTable(held.storage.path).protocol()

@@ -30,7 +30,8 @@ from penstock.engine.delta.log_storage import local_path
 from penstock.engine.delta.snapshot import Snapshot
 from penstock.engine.delta.storage_schema import same_columns
 from penstock.engine.failures.read_failure import unread
-from penstock.engine.write.storage import ids_of, records, standing
+from penstock.engine.write.storage_state import records, standing
+from penstock.engine.write.table_properties import ids_of
 from penstock.errors import (
     FrontierLost,
     InternalError,

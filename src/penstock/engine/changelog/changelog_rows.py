@@ -26,7 +26,7 @@ from penstock.engine.delta.snapshot import Snapshot
 from penstock.engine.delta.storage_schema import arrow_schema
 from penstock.engine.failures.read_failure import UNREAD, unread
 from penstock.engine.read.scan import CHANGE_SIGNS, CHANGE_TYPE
-from penstock.engine.write.storage import DEFINITION_KEY, layout_key
+from penstock.engine.write.table_properties import DEFINITION_KEY, layout_key
 from penstock.names import WEIGHT
 
 SIGN = "__ps_sign"

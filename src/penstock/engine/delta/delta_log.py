@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from penstock.engine.delta.checkpoint import CHECKPOINT, complete_checkpoints, read_checkpoint
 from penstock.engine.delta.log_entry import Commit, entry_name, read_entry
-from penstock.engine.delta.log_storage import LogStorage, Stamp, local_path, log_storage
+from penstock.engine.delta.log_storage import LogStorage, Stamp, location, log_storage
 from penstock.engine.delta.replay import Replay
 from penstock.engine.delta.snapshot import Snapshot
 from penstock.engine.failures.read_failure import UNREAD, unreachable
@@ -42,8 +42,7 @@ class DeltaLog:
     """
 
     def __init__(self, root: str) -> None:
-        path = local_path(root)
-        self.root = root.rstrip("/") if path is None else path
+        self.root = location(root)
         with self._reading():
             self._storage: LogStorage = log_storage(root)
         self._lock = threading.RLock()

@@ -17,7 +17,9 @@ from uuid import NAMESPACE_URL, uuid5
 from penstock.catalog.warehouse_folder import STORAGE_FOLDER
 from penstock.engine.delta.definition import Definition
 from penstock.engine.run.workspace import Logs
-from penstock.engine.write.storage import DEFINITION_KEY, FORMER_IDS_KEY, ID_KEY, Standing, Storage, ids_of, standing
+from penstock.engine.write.storage import Storage
+from penstock.engine.write.storage_state import Standing, standing
+from penstock.engine.write.table_properties import DEFINITION_KEY, FORMER_IDS_KEY, ID_KEY, ids_of
 from penstock.errors import CommitConflict, PenstockError
 from penstock.places import Places
 

@@ -18,7 +18,9 @@ from penstock.engine.spark.registry import view_query
 from penstock.engine.write.apply import Change
 from penstock.engine.write.apply_spark import conformed, spark_schema
 from penstock.engine.write.staged import StagedFiles, sort_staged, stage, stageable
-from penstock.engine.write.storage import Pin, Storage, layout_of
+from penstock.engine.write.storage import Storage
+from penstock.engine.write.storage_state import Pin
+from penstock.engine.write.table_properties import layout_of
 from penstock.names import WEIGHT, quote
 from penstock.operators.types import same
 

@@ -20,7 +20,7 @@ from penstock.engine.read.sql_literals import identifier
 from penstock.engine.write.apply import Change
 from penstock.engine.write.merge_predicate import OP, KeyRange, match, rangeable, within
 from penstock.engine.write.staged import StagedFile, StagedFiles
-from penstock.engine.write.storage import Layout, layout_of
+from penstock.engine.write.table_properties import Layout, layout_of
 from penstock.errors import InternalError
 from penstock.names import WEIGHT
 

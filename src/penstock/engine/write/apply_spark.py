@@ -30,7 +30,7 @@ from penstock.engine.write.apply import Change
 from penstock.engine.write.apply_delta_rs import RANGE_COLUMNS, key_ranges, merge_key, merge_source
 from penstock.engine.write.merge_predicate import OP, KeyRange, match, rangeable, within
 from penstock.engine.write.staged import StagedFiles
-from penstock.engine.write.storage import Layout
+from penstock.engine.write.table_properties import Layout
 from penstock.errors import CommitConflict, InternalError, StorageError
 
 _CONFLICTS = (

@@ -39,7 +39,8 @@ from penstock.engine.write.find_rows import Found, find_rows
 from penstock.engine.write.marked_files import Marked, file_actions
 from penstock.engine.write.merge_predicate import OP
 from penstock.engine.write.staged import StagedFiles
-from penstock.engine.write.storage import CHECKPOINT_INTERVAL, DELETION_VECTORS, Layout, Pin
+from penstock.engine.write.storage_state import Pin
+from penstock.engine.write.table_properties import CHECKPOINT_INTERVAL, DELETION_VECTORS, Layout
 from penstock.errors import CommitConflict, InternalError
 
 _log = logging.getLogger("penstock.storage")

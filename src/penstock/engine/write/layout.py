@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from penstock.engine.delta.snapshot import Snapshot
 from penstock.engine.read import pruning
 from penstock.engine.read.pruning import prunable, share_touched
-from penstock.engine.write.storage import DELETION_VECTORS, TARGET_FILE_SIZE
+from penstock.engine.write.table_properties import DELETION_VECTORS, TARGET_FILE_SIZE
 
 SMALLEST_FILE = 1024 * 1024
 """Below this a file costs more to open than it spares: a merge into one of four times this size takes some 0.15 s."""

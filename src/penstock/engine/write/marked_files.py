@@ -31,7 +31,7 @@ from penstock.engine.read.file_columns import FileColumns
 from penstock.engine.write.find_rows import Found
 from penstock.engine.write.layout import file_size
 from penstock.engine.write.staged import StagedFile, describe, sort_columns
-from penstock.engine.write.storage import layout_key
+from penstock.engine.write.table_properties import layout_key
 
 CHANGES = "_change_data"
 

@@ -18,17 +18,10 @@ from pyspark.sql import functions as F
 from penstock.engine.delta.snapshot import Snapshot
 from penstock.engine.read.scan import fields_of, net, scan
 from penstock.engine.write.apply_spark import translated as translated_from_spark
-from penstock.engine.write.storage import (
-    DELETION_VECTORS,
-    Pin,
-    Storage,
-    commit_info,
-    configuration_note,
-    layout_note,
-    layout_of,
-    moves_data,
-    read_commit,
-)
+from penstock.engine.write.commit_notes import configuration_note, layout_note
+from penstock.engine.write.storage import Storage
+from penstock.engine.write.storage_state import Pin
+from penstock.engine.write.table_properties import DELETION_VECTORS, layout_of
 from penstock.errors import CommitConflict, InternalError, StorageError
 from penstock.names import WEIGHT, quote
 
@@ -104,12 +97,11 @@ def _sorted(rows: DataFrame, columns: Sequence[str], files: int) -> DataFrame:
 def _landed(storage: Storage, pin: Pin, note: str) -> int:
     """The version of our commit, after looking at every commit since the pin."""
     for version in range(pin.version + 1, storage.version + 1):
-        actions = read_commit(storage.path, version)
-        if actions is None:
+        landed = storage.commit(version)
+        if landed is None:
             raise StorageError(detail=f"the log entry of version {version} of {storage.path} is gone")
-        info = commit_info(actions)
-        if info.get("userMetadata") == note:
+        if landed.user_metadata == note:
             return version
-        if moves_data(actions):
+        if landed.moves_data:
             break
     raise CommitConflict(name=storage.path, why="somebody else changed rows while its files were laid out anew")
