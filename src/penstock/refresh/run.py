@@ -42,6 +42,7 @@ from penstock.errors import (
     SourceMissing,
     StateDamaged,
 )
+from penstock.failpoints import Failpoint, reach
 from penstock.names import Frontier, Interval, SourceVersion
 from penstock.refresh.attempt import Attempt, Quiet
 from penstock.refresh.compute import Computed, Work, compute
@@ -321,7 +322,9 @@ class Refresher:
         if decision.action is Action.REINITIALIZE:
             self._recorder.rebuilding(meta, decision, situation.cause)
         tell("compute", 0)
+        reach(Failpoint.DECIDED)
         computed = compute(work, decision, attempt.timed, tell)
+        reach(Failpoint.COMPUTED)
         redefined = computed.redefined or attempt.wanted
         committed_version, record = None, pin.record
         if computed.change is not None:
@@ -337,7 +340,9 @@ class Refresher:
                 committed = computed.commit(storage, pin, record)
             committed_version, computed = committed.version, replace(computed, applier=committed.applier)
             if redefined is not None:
+                reach(Failpoint.BEFORE_THE_DEFINITION)
                 self._redefine(meta, storage, redefined, work, committed.version, held)
+                reach(Failpoint.REDEFINED)
         else:
             committed_version = self._carried(attempt, computed.decision, situation, work, held)
         done = Completion(computed.decision, situation, pin, plan, computed, committed_version, record)
@@ -401,7 +406,9 @@ class Refresher:
         def known(source: str) -> Dependency | None:
             return next((each for each in self._catalog.dependencies_of(meta.id) if each.source_id == source), None)
 
-        return survey(meta, definition, found, pins, self._logs, self._view_hash, known, self._function_hash)
+        situation = survey(meta, definition, found, pins, self._logs, self._view_hash, known, self._function_hash)
+        reach(Failpoint.CLASSIFIED)
+        return situation
 
 
 def _planned(workspace: Workspace, definition: Definition, situation: Situation) -> Plan:

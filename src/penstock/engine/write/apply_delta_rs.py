@@ -22,6 +22,7 @@ from penstock.engine.write.merge_predicate import OP, KeyRange, match, rangeable
 from penstock.engine.write.staged import StagedFile, StagedFiles
 from penstock.engine.write.table_properties import Layout, layout_of
 from penstock.errors import InternalError
+from penstock.failpoints import Failpoint, reach
 from penstock.names import WEIGHT
 
 RANGE_COLUMNS = 4
@@ -54,6 +55,7 @@ def apply(
         write_deltalake(handle, stored, mode="append", writer_properties=writer, commit_properties=properties)
     else:
         _merge(handle, change, rows, layout, properties)
+    reach(Failpoint.WRITTEN)
 
 
 def carry(handle: DeltaTable, *, record: str, app: str, number: int) -> None:

@@ -32,6 +32,7 @@ from penstock.engine.write.merge_predicate import OP, KeyRange, match, rangeable
 from penstock.engine.write.staged import StagedFiles
 from penstock.engine.write.table_properties import Layout
 from penstock.errors import CommitConflict, InternalError, StorageError
+from penstock.failpoints import Failpoint, reach
 
 _CONFLICTS = (
     conflicts.ConcurrentAppendException,
@@ -61,6 +62,7 @@ def apply(
             _write(spark, path, change, schema_json or layout.schema_json, record, app, number)
         else:
             _merge(spark, path, change, layout, record, app, number)
+    reach(Failpoint.WRITTEN_BY_SPARK)
 
 
 def carry(spark: SparkSession, path: str, layout: Layout, *, record: str, app: str, number: int) -> None:

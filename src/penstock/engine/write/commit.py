@@ -40,6 +40,7 @@ from penstock.engine.write.storage import Storage
 from penstock.engine.write.storage_state import Pin
 from penstock.engine.write.table_properties import ID_KEY, layout_of
 from penstock.errors import CommitConflict, InternalError, StorageError
+from penstock.failpoints import Failpoint, reach
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -88,6 +89,7 @@ def commit(
     rows. Its rows and record are in the table then, computed from a state that was no longer true; the record's base
     version makes the next pin report the table as damaged, and the rebuild that follows replaces both.
     """
+    reach(Failpoint.BEFORE_THE_WRITE)
     started = time.perf_counter()
     record = _fenced(storage, pin, record, transaction_number)
     marked = None if applier == "spark" else _marked(storage, pin, change, schema_json, marking)
@@ -138,6 +140,7 @@ def commit(
         )
         version = _landed_by_spark(storage, pin, record)
         written = change.rows.num_rows if isinstance(change.rows, pa.Table) else _rows_written(storage, version)
+    reach(Failpoint.COMMITTED)
     return Committed(version, chosen, time.perf_counter() - started, written)
 
 
@@ -255,28 +258,22 @@ def _session(storage: Storage, pin: Pin, spark: SparkSession | None) -> SparkSes
     if spark is None:
         why = f"delta-rs may not write {storage.path} ({pin.not_fast})" if pin.not_fast else "Spark was asked for"
         raise StorageError(detail=f"{why}, and no Spark session was given")
-    newest = storage.version
-    if newest != pin.version:
-        raise CommitConflict(name=storage.path, why=f"it moved from version {pin.version} to {newest}")
+    storage.require_at(pin.version)
     return spark
 
 
 def _landed_by_spark(storage: Storage, pin: Pin, record: CommitRecord) -> int:
     """The version at which our commit is, after looking at every commit since the pin."""
-    newest = storage.version
     foreign: list[str] = []
-    for version in range(pin.version + 1, newest + 1):
-        landed = storage.commit(version)
-        if landed is None:
-            raise StorageError(detail=f"the log entry of version {version} of {storage.path} is gone")
+    for landed in storage.commits_after(pin.version):
         if _carries(landed, record):
             if foreign:
                 raise CommitConflict(
                     name=storage.path, why=f"committed on top of {foreign[0]}; the next refresh rebuilds"
                 )
-            return version
+            return landed.version
         if landed.moves_data:
-            foreign.append(f"{landed.operation or 'an unknown operation'} at version {version}")
+            foreign.append(f"{landed.operation or 'an unknown operation'} at version {landed.version}")
     raise CommitConflict(name=storage.path, why="its transaction number is taken, so Spark skipped this commit")
 
 

@@ -22,7 +22,8 @@ from penstock.engine.write.commit_notes import configuration_note, layout_note
 from penstock.engine.write.storage import Storage
 from penstock.engine.write.storage_state import Pin
 from penstock.engine.write.table_properties import DELETION_VECTORS, layout_of
-from penstock.errors import CommitConflict, InternalError, StorageError
+from penstock.errors import CommitConflict, InternalError
+from penstock.failpoints import Failpoint, reach
 from penstock.names import WEIGHT, quote
 
 if TYPE_CHECKING:
@@ -39,14 +40,13 @@ def rewrite(
 
     CommitConflict if the table moved: then its rows are those of whoever moved it.
     """
+    reach(Failpoint.BEFORE_THE_REWRITE)
     if snapshot.version != pin.version:
         raise InternalError(why=f"a rewrite of version {pin.version} was given the files of {snapshot.version}")
     app, number = storage.stream_table_id, pin.next_transaction
     note = layout_note(app, columns)
     rows = _sorted(_folded(scan(spark, snapshot, snapshot.schema.names), snapshot, pin), columns, files)
-    newest = storage.version
-    if newest != pin.version:
-        raise CommitConflict(name=storage.path, why=f"it moved from version {pin.version} to {newest}")
+    storage.require_at(pin.version)
     with translated_from_spark(storage.path):
         (
             rows.write.format("delta")
@@ -57,7 +57,9 @@ def rewrite(
             .option("txnVersion", number)
             .save(storage.path)
         )
-    return _landed(storage, pin, note)
+    version = _landed(storage, pin, note)
+    reach(Failpoint.REWRITTEN)
+    return version
 
 
 def forbid_vectors(spark: SparkSession, storage: Storage) -> None:
@@ -96,12 +98,9 @@ def _sorted(rows: DataFrame, columns: Sequence[str], files: int) -> DataFrame:
 
 def _landed(storage: Storage, pin: Pin, note: str) -> int:
     """The version of our commit, after looking at every commit since the pin."""
-    for version in range(pin.version + 1, storage.version + 1):
-        landed = storage.commit(version)
-        if landed is None:
-            raise StorageError(detail=f"the log entry of version {version} of {storage.path} is gone")
+    for landed in storage.commits_after(pin.version):
         if landed.user_metadata == note:
-            return version
+            return landed.version
         if landed.moves_data:
             break
     raise CommitConflict(name=storage.path, why="somebody else changed rows while its files were laid out anew")

@@ -6,6 +6,7 @@ version. The refresh commits on that handle, so anything that happened in betwee
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from deltalake import DeltaTable
@@ -20,6 +21,7 @@ from penstock.engine.write.delta_rs_limits import ONLY_VECTORS, not_writable_by_
 from penstock.engine.write.storage_state import Pin, since_our_record
 from penstock.engine.write.table_properties import DEFINITION_KEY, ID_KEY, Layout, ids_of, layout_of
 from penstock.errors import CommitConflict, FrontierLost, StorageError, StorageMissing
+from penstock.failpoints import Failpoint, reach
 
 
 class Storage:
@@ -37,7 +39,9 @@ class Storage:
         `configuration` must hold `penstock.id`; nullability in the layout's schema is dropped.
         """
         where = location(str(path))
-        return cls(where, create_table(where, layout, configuration))
+        storage = cls(where, create_table(where, layout, configuration))
+        reach(Failpoint.STORAGE_MADE)
+        return storage
 
     @classmethod
     def open(cls, path: str | Path, handle: DeltaTable | None = None) -> Storage:
@@ -75,6 +79,20 @@ class Storage:
         except FrontierLost:
             return None
 
+    def commits_after(self, version: int) -> Iterator[Commit]:
+        """The commits after a version up to the newest, oldest first; StorageError if one is gone."""
+        for each in range(version + 1, self.version + 1):
+            landed = self.commit(each)
+            if landed is None:
+                raise StorageError(detail=f"the log entry of version {each} of {self.path} is gone")
+            yield landed
+
+    def require_at(self, version: int) -> None:
+        """CommitConflict if the table is at another version by now."""
+        newest = self.version
+        if newest != version:
+            raise CommitConflict(name=self.path, why=f"it moved from version {version} to {newest}")
+
     def set_configuration(self, changes: dict[str, str], at: int | None = None) -> None:
         """Set table properties, in a commit of its own that carries no record.
 
@@ -86,6 +104,7 @@ class Storage:
         note = with_note(configuration_note(self.stream_table_id, defines=DEFINITION_KEY in changes))
         with translated(self.path):
             handle.alter.set_table_properties(changes, raise_if_not_exists=False, commit_properties=note)
+        reach(Failpoint.DEFINITION_SET)
 
     def pin(self, log: DeltaLog | None = None) -> Pin:
         """Say where the table stands, with a handle at that version which is the pin's alone; `log` spares reading."""
@@ -99,7 +118,7 @@ class Storage:
         version = handle.version()
         not_fast = not_writable_by_delta_rs(handle)
         found = since_our_record(log or DeltaLog(self.path), version, ids_of(configuration))
-        return Pin(
+        pin = Pin(
             version=version,
             table_id=self.table_id,
             configuration=configuration,
@@ -114,6 +133,8 @@ class Storage:
             marks=not_fast == ONLY_VECTORS and local_path(self.path) is not None,
             laid_out_by=found.laid_out_by,
         )
+        reach(Failpoint.PINNED)
+        return pin
 
     def _newest(self) -> DeltaTable:
         if self._handle is None:
