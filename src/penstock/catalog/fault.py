@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Final
 
 from penstock.catalog.database import REPAIR
-from penstock.catalog.look_at_sqlite import connect_to_look
 from penstock.catalog.open_catalog import CATALOG_FILE, is_address
+from penstock.catalog.open_readonly import connect_to_look
 from penstock.catalog.sqlite import SqliteCatalog, fix_of, make_schema
 from penstock.catalog.upgrade import latest, stored_version
 from penstock.errors import NOT_WRITABLE, CatalogError, ReadOnly

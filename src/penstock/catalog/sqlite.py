@@ -15,9 +15,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from penstock.catalog.database import BUSY, REPAIR, REPORT, Database, Statements
-from penstock.catalog.look_at_sqlite import connect_to_look
 from penstock.catalog.migrations import MIGRATIONS
 from penstock.catalog.model import Alert
+from penstock.catalog.open_readonly import connect_to_look
 from penstock.catalog.sql_catalog import SqlCatalog
 from penstock.catalog.upgrade import latest, stored_version, upgrade
 from penstock.errors import CatalogError, CatalogLost, CatalogUnusable, ReadOnly

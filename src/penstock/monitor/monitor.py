@@ -16,18 +16,18 @@ from penstock.catalog.writer import CatalogWriter
 from penstock.engine.run.workspace import Logs
 from penstock.monitor.announce import Announcer, Sink
 from penstock.monitor.background import Background
+from penstock.monitor.episode_tracker import Lookout
 from penstock.monitor.health import Health, health
 from penstock.monitor.http import Page, Pages, Server, serve
 from penstock.monitor.lineage import Lineage
-from penstock.monitor.lookout import Lookout
 from penstock.monitor.pending import PendingChanges
+from penstock.monitor.process_counters import Tally
 from penstock.monitor.prometheus import CONTENT_TYPE, Metrics
 from penstock.monitor.sinks.callback import CallbackSink, Listener
 from penstock.monitor.sinks.log import LogSink
 from penstock.monitor.sinks.table import TableSink
 from penstock.monitor.sinks.webhook import WebhookSink
 from penstock.monitor.status import status
-from penstock.monitor.tally import Tally
 from penstock.monitor.watch import Retention
 from penstock.refresh.retention import held_by_subscribers, holdings
 from penstock.settings import Settings

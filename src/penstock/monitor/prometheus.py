@@ -23,9 +23,9 @@ from penstock.catalog.model import SCHEDULER, Status
 from penstock.catalog.reader import CatalogReader
 from penstock.errors import PenstockError
 from penstock.monitor.pending import PendingChanges
+from penstock.monitor.process_counters import Tally
 from penstock.monitor.stats import stats
 from penstock.monitor.status import status
-from penstock.monitor.tally import Tally
 from penstock.version import VERSION
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"

@@ -8,7 +8,7 @@ from typing import Any
 from penstock.schedule.clock import Clock
 from penstock.schedule.dispatcher import Dispatcher
 from penstock.schedule.due import Picture
-from penstock.schedule.workshop import Workshop
+from penstock.schedule.refresh_executor import Workshop
 
 
 def begin_due(

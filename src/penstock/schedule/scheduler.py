@@ -27,8 +27,8 @@ from penstock.schedule.dispatcher import Dispatcher, Task
 from penstock.schedule.due import Picture, tell_of_circle
 from penstock.schedule.grid import next_stamp
 from penstock.schedule.leader import Candidate, Leadership
+from penstock.schedule.refresh_executor import Workshop
 from penstock.schedule.steady_clock import SteadyClock
-from penstock.schedule.workshop import Workshop
 from penstock.settings import Settings
 
 CRASH_PAUSE: Final = 5.0

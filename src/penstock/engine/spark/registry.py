@@ -20,7 +20,7 @@ from penstock.engine.delta.definition import Definition
 from penstock.engine.spark.columns_as_defined import names_read
 from penstock.engine.spark.held_names import MARK, folder_shown, held_under, marked
 from penstock.engine.spark.jvm import java
-from penstock.engine.spark.register_unread import register_delta_table, register_schema
+from penstock.engine.spark.register_without_reading import register_delta_table, register_schema
 from penstock.engine.spark.result_settings import is_result_setting
 from penstock.engine.spark.threads import active
 from penstock.errors import PenstockError

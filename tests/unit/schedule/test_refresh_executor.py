@@ -21,8 +21,8 @@ from penstock.names import TableName
 from penstock.refresh.together import Outcome
 from penstock.refresh.tour import Arrival, Skip, Tour
 from penstock.refresh.warehouse import Warehouse
-from penstock.schedule import workshop as workshop_module
-from penstock.schedule.workshop import WarehouseWorkshop
+from penstock.schedule import refresh_executor as executor_module
+from penstock.schedule.refresh_executor import WarehouseWorkshop
 from penstock.testing.published import Published
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -116,7 +116,7 @@ def test_a_table_suspended_since_its_tour_began_is_left_alone_and_the_others_hav
         done.append((key, how))
         return Outcome(Arrival())
 
-    monkeypatch.setattr(workshop_module, "carry_out", carried_out)
+    monkeypatch.setattr(executor_module, "carry_out", carried_out)
     for name in ("stopped", "going"):
         add(warehouse, name, written(tmp_path / name))
     catalog, workshop = warehouse.catalog, WarehouseWorkshop(warehouse)
@@ -160,7 +160,7 @@ def test_a_table_in_error_is_woken_by_what_it_failed_on_and_by_nothing_else(
     warehouse: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     failing = Outcome(Arrival(blocked=True), QueryFailed(name="st", why="division by zero"))
-    monkeypatch.setattr(workshop_module, "carry_out", lambda *_, **__: failing)
+    monkeypatch.setattr(executor_module, "carry_out", lambda *_, **__: failing)
     orders = written(tmp_path / "orders")
     add(warehouse, "st", orders)
     workshop, catalog = WarehouseWorkshop(warehouse), warehouse.catalog
@@ -187,7 +187,7 @@ def test_a_change_between_the_look_and_the_try_wakes_again(
     warehouse: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     failing = Outcome(Arrival(blocked=True), QueryFailed(name="st", why="division by zero"))
-    monkeypatch.setattr(workshop_module, "carry_out", lambda *_, **__: failing)
+    monkeypatch.setattr(executor_module, "carry_out", lambda *_, **__: failing)
     orders = written(tmp_path / "orders")
     add(warehouse, "st", orders)
     workshop, catalog = WarehouseWorkshop(warehouse), warehouse.catalog

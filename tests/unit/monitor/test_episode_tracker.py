@@ -9,7 +9,7 @@ from monitored import NOON, Add, ended
 
 from penstock.catalog import Alert, SqliteCatalog, Status
 from penstock.engine.run.workspace import Logs
-from penstock.monitor.lookout import Lookout
+from penstock.monitor.episode_tracker import Lookout
 from penstock.monitor.pending import PendingChanges
 from penstock.names import Frontier
 from penstock.schedule.grid import period
