@@ -113,7 +113,7 @@ from penstock.schedule.backoff import Backoff
 from penstock.schedule.clock import SystemClock
 from penstock.schedule.due import due
 from penstock.schedule.grid import period
-from penstock.schedule.refresh_executor import WarehouseWorkshop
+from penstock.schedule.refresh_executor import WarehouseExecutor
 from penstock.schedule.running import Running
 from penstock.schedule.scheduler import Scheduler
 from penstock.schedule.steady_clock import SteadyClock
@@ -629,7 +629,7 @@ class StreamTables:
             upkeep.check()
 
         return Scheduler(
-            WarehouseWorkshop(warehouse),
+            WarehouseExecutor(warehouse),
             warehouse.catalog,
             lambda: warehouse.settings,
             SteadyClock(SystemClock()),

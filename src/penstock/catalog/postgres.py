@@ -243,7 +243,7 @@ def _create_schema(session: Session, address: PostgresAddress) -> None:
 
 @dataclass(frozen=True, slots=True)
 class PostgresState:
-    """What `look` found."""
+    """What `read_state` found."""
 
     server: str
     schema_version: int
@@ -251,7 +251,7 @@ class PostgresState:
     """By how much the server's clock is ahead of this machine's."""
 
 
-def look(url: str) -> PostgresState:
+def read_state(url: str) -> PostgresState:
     """Whether a catalog can be used from here; nothing is changed, and schema version 0 means none yet."""
     address = PostgresAddress.parse(url)
     try:

@@ -1,4 +1,4 @@
-"""The lookout: collects what `watch` judges, and keeps the open episodes from one look to the next."""
+"""The tracker: collects what `watch` judges, and keeps the open episodes from one look to the next."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NEWEST_ALERTS: Final = 1000
 """Alerts of one stream table that are read to find out which of its episodes are open."""
 
 
-class Lookout:
+class EpisodeTracker:
     """Looks whenever the scheduler asks it to."""
 
     def __init__(
@@ -35,7 +35,7 @@ class Lookout:
         self._period = period
         self._episodes: Episodes | None = None
 
-    def look(self, now: datetime, retention: Iterable[Retention] = ()) -> tuple[Alert, ...]:
+    def judge(self, now: datetime, retention: Iterable[Retention] = ()) -> tuple[Alert, ...]:
         """The alerts to raise now."""
         settings = self._settings()
         rows = status(self._catalog, now, timedelta(seconds=settings.min_target_lag_seconds))

@@ -153,6 +153,6 @@ def show_definition(warehouse: Warehouse, meta: StreamTableMeta) -> None:
 
 
 def _check_incremental(warehouse: Warehouse, definition: Definition) -> None:
-    plan = warehouse.workspace(definition).plan_anew(definition.query, definition.key, definition.shown)
+    plan = warehouse.workspace(definition).plan_anew(definition.query, definition.key, definition.visible_columns)
     if plan.refused is not None:
         raise NotIncremental(reason=plan.refused.reason, detail=plan.refused.construct, fix=plan.refused.advice)

@@ -65,7 +65,7 @@ def audit(meta: StreamTableMeta, workspace: Workspace, frontier: Frontier | None
     with workspace.alone(), data_errors(str(meta.name)):
         found = bag_difference(
             workspace.witnessed(definition.query, definition.columns, versions, frontier.data_timestamp),
-            workspace.shown(definition, meta.path, version),
+            workspace.visible_rows(definition, meta.path, version),
         )
     return AuditReport(
         name=str(meta.name),

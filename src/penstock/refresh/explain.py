@@ -168,7 +168,7 @@ def explain_table(warehouse: Warehouse, meta: StreamTableMeta) -> Explanation:
     workspace = warehouse.workspace(definition)
     with workspace.alone():
         try:
-            plan = workspace.plan_anew(definition.query, definition.key, definition.shown)
+            plan = workspace.plan_anew(definition.query, definition.key, definition.visible_columns)
         except QueryInvalid:
             workspace.require_sources(definition)
             raise

@@ -413,7 +413,7 @@ class Refresher:
 
 def _planned(workspace: Workspace, definition: Definition, situation: Situation) -> Plan:
     try:
-        return workspace.plan(definition.query, definition.key, definition.shown, situation.schemas)
+        return workspace.plan(definition.query, definition.key, definition.visible_columns, situation.schemas)
     except QueryInvalid as invalid:
         # It could be analysed when it was defined: a table that Spark cannot find now is one that is away.
         meant = None if invalid.__context__ is None else understood(invalid.__context__, definition.name)
@@ -422,7 +422,7 @@ def _planned(workspace: Workspace, definition: Definition, situation: Situation)
 
 def _planned_anew(workspace: Workspace, definition: Definition, because: str) -> Plan:
     try:
-        return workspace.plan_anew(definition.query, definition.key, definition.shown)
+        return workspace.plan_anew(definition.query, definition.key, definition.visible_columns)
     except QueryInvalid as invalid:
         other = f"ALTER STREAM TABLE {definition.name} AS …"
         raise QueryInvalid(

@@ -21,7 +21,7 @@ from penstock.refresh.warehouse import Warehouse
 from penstock.schedule.due import Picture
 
 
-class Workshop(Protocol):
+class RefreshExecutor(Protocol):
     """What the scheduler asks for."""
 
     def picture(self) -> Picture | None:
@@ -46,8 +46,8 @@ class Workshop(Protocol):
         """True if nothing can be computed any more in this process."""
 
 
-class WarehouseWorkshop:
-    """The workshop of a real warehouse."""
+class WarehouseExecutor:
+    """The executor of a real warehouse."""
 
     def __init__(self, warehouse: Warehouse) -> None:
         self._warehouse = warehouse

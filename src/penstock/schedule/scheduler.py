@@ -18,7 +18,7 @@ from typing import Final
 
 from penstock.catalog.writer import CatalogWriter
 from penstock.errors import EngineUnavailable, InternalError
-from penstock.graph.side_by_side import Hire, plain_thread
+from penstock.graph.side_by_side import ThreadFactory, plain_thread
 from penstock.refresh.together import Outcome
 from penstock.refresh.tour import Arrival
 from penstock.schedule.backoff import Backoff
@@ -27,7 +27,7 @@ from penstock.schedule.dispatcher import Dispatcher, Task
 from penstock.schedule.due import Picture, tell_of_circle
 from penstock.schedule.grid import next_stamp
 from penstock.schedule.leader import Candidate, Leadership
-from penstock.schedule.refresh_executor import Workshop
+from penstock.schedule.refresh_executor import RefreshExecutor
 from penstock.schedule.steady_clock import SteadyClock
 from penstock.settings import Settings
 
@@ -45,17 +45,17 @@ class Scheduler:
 
     def __init__(
         self,
-        workshop: Workshop,
+        executor: RefreshExecutor,
         catalog: CatalogWriter,
         settings: Callable[[], Settings],
         clock: SteadyClock,
-        hire: Hire = plain_thread,
+        new_thread: ThreadFactory = plain_thread,
         check: Callable[[], None] = lambda: None,
     ) -> None:
-        self._workshop = workshop
+        self._executor = executor
         self._settings = settings
         self._clock = clock
-        self._hire = hire
+        self._new_thread = new_thread
         self._check = check
         self._candidate = Candidate(catalog, moves=self._moves)
         self._moved_at: float | None = None
@@ -157,7 +157,7 @@ class Scheduler:
     def _step(self) -> float:
         """Look once and begin what is due; returns how long nothing can become due."""
         settings, now = self._settings(), self._clock.now()
-        picture = self._workshop.picture()
+        picture = self._executor.picture()
         if picture is not None:
             # Whoever led before may have had a clock that was ahead of this one.
             self._clock.not_before(picture.newest)
@@ -180,7 +180,7 @@ class Scheduler:
         with self._changed:
             self._dispatcher.workers = settings.max_concurrent_refreshes
             self._dispatcher.backoff = Backoff.of(settings)
-        begin_due(self._dispatcher, self._workshop, picture, self._clock, self._changed)
+        begin_due(self._dispatcher, self._executor, picture, self._clock, self._changed)
         with self._changed:
             self._changed.notify_all()
             busy = not self._dispatcher.is_idle
@@ -191,7 +191,7 @@ class Scheduler:
         self._threads = {number: thread for number, thread in self._threads.items() if thread.is_alive()}
         for number in range(1, wanted + 1):
             if number not in self._threads:
-                thread = self._hire(self._labour, number)
+                thread = self._new_thread(self._work_on_tasks, number)
                 thread.start()
                 self._threads[number] = thread
 
@@ -206,13 +206,13 @@ class Scheduler:
 
     # -- the workers
 
-    def _labour(self) -> None:
+    def _work_on_tasks(self) -> None:
         # Kept: when this process leads again, a refresh of its former term may still be running.
         dispatcher = self._dispatcher
         while (task := self._take(dispatcher)) is not None:
             began = self._clock.now()
             try:
-                outcome = self._workshop.carry_out(task.tour, task.key)
+                outcome = self._executor.carry_out(task.tour, task.key)
             except BaseException as error:
                 # Not of the refresh, which says its errors: of what stands around it. A panic in Rust is no Exception.
                 outcome = Outcome(Arrival(blocked=True), InternalError(why=f"{type(error).__name__}: {error}"))
@@ -228,7 +228,7 @@ class Scheduler:
 
     def _note_if_gone(self, error: Exception) -> None:
         try:
-            gone = self._workshop.engine_is_gone()
+            gone = self._executor.engine_is_gone()
         except Exception as unanswered:
             # Asked again after the next error; a worker must not end over it, with its table in hand.
             self._say_crashed(unanswered)

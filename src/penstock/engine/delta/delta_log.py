@@ -18,7 +18,7 @@ from penstock.engine.delta.log_entry import Commit, entry_name, read_entry
 from penstock.engine.delta.log_storage import LogStorage, Stamp, location, log_storage
 from penstock.engine.delta.replay import Replay
 from penstock.engine.delta.snapshot import Snapshot
-from penstock.engine.failures.read_failure import UNREAD, unreachable
+from penstock.engine.failures.read_failure import READ_ERRORS, unreachable
 from penstock.errors import FrontierLost, SourceMissing, StorageUnreachable
 from penstock.recently_used import RecentlyUsed
 
@@ -113,7 +113,7 @@ class DeltaLog:
             yield
         except FileNotFoundError:
             raise
-        except UNREAD as failed:
+        except READ_ERRORS as failed:
             raise unreachable(failed, self.root) from failed
 
     def _names(self) -> list[str]:

@@ -138,7 +138,7 @@ class Commit:
         return self.info.get("operation")
 
     @property
-    def is_mistold(self) -> bool:
+    def may_lack_changes(self) -> bool:
         """True if the commit's change files may lack rows: those of delta-rs's UPDATE do (1.6.6 drops new images)."""
         return self.operation == "UPDATE" and str(self.info.get("engineInfo", "")).startswith("delta-rs")
 

@@ -34,7 +34,7 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from penstock.engine.delta.interval import ChangeSet, Kind, Way
+from penstock.engine.delta.interval import ChangeSet, ChangeSetKind, Way
 from penstock.engine.delta.log_entry import DataFile
 from penstock.engine.delta.log_storage import local_path
 from penstock.engine.delta.snapshot import Snapshot
@@ -92,14 +92,14 @@ def rows_at(
     files: Sequence[DataFile],
     fields: Sequence[StructField],
     keys: Iterable[tuple[str, pa.ChunkedArray]],
-    shown: str | None = None,
+    visible_if: str | None = None,
     weight: str | None = None,
 ) -> pa.Table | None:
     """The rows of these files of a snapshot in which every key column has one of the given values.
 
-    `shown` is a column that must be true; each row is repeated `weight` times. None if that is work for Spark.
+    `visible_if` is a column that must be true; each row is repeated `weight` times. None if that is work for Spark.
     """
-    extra = [StructField(name, kind) for name, kind in ((shown, BooleanType()), (weight, LongType())) if name]
+    extra = [StructField(name, kind) for name, kind in ((visible_if, BooleanType()), (weight, LongType())) if name]
     placed = placed_rows(columns, snapshot, files, [*fields, *extra], keys) if fields else None
     if placed is None:
         return None
@@ -108,8 +108,8 @@ def rows_at(
     for name, values in placed.within:
         if name.lower() in held:
             rows = _with_values(rows, name, values)
-    if shown is not None:
-        rows = rows.filter(rows.column(shown))
+    if visible_if is not None:
+        rows = rows.filter(rows.column(visible_if))
     if weight is not None and pc.any(pc.not_equal(rows.column(weight), 1)).as_py():
         times = rows.column(weight).to_pylist()
         rows = rows.take(pa.array([place for place, count in enumerate(times) for _ in range(count)], pa.int64()))
@@ -191,27 +191,27 @@ def changed_rows(
     columns: FileColumns,
     change_set: ChangeSet,
     fields: Sequence[StructField],
-    shown: str | None = None,
+    visible_if: str | None = None,
     weight: str | None = None,
 ) -> pa.Table | None:
     """The netted change rows of an interval with their weight, as `scan.changes` has them. None if Spark has to."""
     end = change_set.end
     named = tuple((field.name, field.dataType) for field in fields)
-    key = (end.root, end.table_id, change_set.before, change_set.after, named, shown, weight)
-    return columns.changes(key, lambda: _changed_rows(columns, change_set, fields, shown, weight))
+    key = (end.root, end.table_id, change_set.before, change_set.after, named, visible_if, weight)
+    return columns.changes(key, lambda: _changed_rows(columns, change_set, fields, visible_if, weight))
 
 
 def _changed_rows(
     columns: FileColumns,
     change_set: ChangeSet,
     fields: Sequence[StructField],
-    shown: str | None,
+    visible_if: str | None,
     weight: str | None,
 ) -> pa.Table | None:
     parts = change_set.parts
     end = change_set.end
     if (
-        change_set.kind is not Kind.FILES
+        change_set.kind is not ChangeSetKind.FILES
         or not fields
         or any(part.way not in {Way.COMMITS, Way.ENDS} for part in parts)
         or change_set.drift.added
@@ -220,7 +220,7 @@ def _changed_rows(
         or not _small([file for part in parts for file in part.files])
     ):
         return None
-    extra = [StructField(name, kind) for name, kind in ((shown, BooleanType()), (weight, LongType())) if name]
+    extra = [StructField(name, kind) for name, kind in ((visible_if, BooleanType()), (weight, LongType())) if name]
     asked = [*fields, *extra]
     try:
         signed = [
@@ -244,8 +244,8 @@ def _changed_rows(
     signs = pc.if_else(came, pa.scalar(1, pa.int64()), pa.scalar(-1, pa.int64()))
     told = told.drop_columns([CHANGE_TYPE, SIGN]).append_column(SIGN, signs)
     rows = pa.concat_tables([plain, told])
-    if shown is not None:
-        rows = rows.filter(rows.column(shown))
+    if visible_if is not None:
+        rows = rows.filter(rows.column(visible_if))
     weights = rows.column(SIGN)
     if weight is not None:
         weights = pc.multiply(weights, rows.column(weight))

@@ -229,7 +229,7 @@ def _literal(value: Any, kind: DataType) -> str | None:
     return literal(value, kind.jsonValue(), "spark")
 
 
-def told_apart(snapshot: Snapshot, name: str) -> bool:
+def prunes_well(snapshot: Snapshot, name: str) -> bool:
     """True if collecting touched values of a column is likely to spare a good part of a large table.
 
     Large: several files, many rows. Told apart: a value that occurs in the table lies within few files' ranges; files

@@ -113,7 +113,7 @@ def check_columns(log: DeltaLog, change_set: ChangeSet, used: Sequence[str]) -> 
 def net(frame: DataFrame, fields: Sequence[StructField]) -> DataFrame:
     """Equal rows as one, weights summed, zeros dropped. Equal means every value the same, -0.0 apart from 0.0."""
     keys: list[Column] = []
-    shown: list[Column] = []
+    chosen: list[Column] = []
     kept: list[Column] = []
     for at, field in enumerate(fields):
         column, key = F.col(quote(field.name)), f"__ps_k{at}"
@@ -122,27 +122,27 @@ def net(frame: DataFrame, fields: Sequence[StructField]) -> DataFrame:
                 # Grouping turns -0.0 into 0.0; the flag keeps them apart and brings the sign back.
                 keys += [column.alias(key), (column.cast("string") == F.lit("-0.0")).alias(f"{key}_minus")]
                 minus_zero = F.lit(-0.0).cast(field.dataType)
-                shown.append(F.when(F.col(f"{key}_minus"), minus_zero).otherwise(F.col(key)).alias(field.name))
+                chosen.append(F.when(F.col(f"{key}_minus"), minus_zero).otherwise(F.col(key)).alias(field.name))
             case VariantType():
                 kind = F.schema_of_variant(column)
                 text = F.to_json(F.struct(column.alias("v")))
                 mixed = F.when(kind.contains("VARIANT"), F.monotonically_increasing_id())
                 keys += [text.alias(f"{key}_text"), kind.alias(f"{key}_kind"), mixed.alias(f"{key}_row")]
                 kept.append(F.any_value(column).alias(key))
-                shown.append(F.col(key).alias(field.name))
+                chosen.append(F.col(key).alias(field.name))
             case kind if _holds(kind, (VariantType,)):
                 keys.append(F.monotonically_increasing_id().alias(f"{key}_row"))
                 kept.append(F.any_value(column).alias(key))
-                shown.append(F.col(key).alias(field.name))
+                chosen.append(F.col(key).alias(field.name))
             case kind if _holds(kind, (DoubleType, FloatType)):
                 keys += [column.alias(f"{key}_value"), column.cast("string").alias(f"{key}_text")]
                 kept.append(F.any_value(column).alias(key))
-                shown.append(F.col(key).alias(field.name))
+                chosen.append(F.col(key).alias(field.name))
             case _:
                 keys.append(column.alias(key))
-                shown.append(F.col(key).alias(field.name))
+                chosen.append(F.col(key).alias(field.name))
     grouped = frame.groupBy(*keys).agg(F.sum(F.col(WEIGHT)).alias(WEIGHT), *kept)
-    return grouped.where(F.col(WEIGHT) != 0).select(*shown, F.col(WEIGHT))
+    return grouped.where(F.col(WEIGHT) != 0).select(*chosen, F.col(WEIGHT))
 
 
 def _used(schema: StructType, columns: Sequence[str], weight_column: str | None, where: str | None) -> list[str]:
@@ -276,7 +276,7 @@ def _pinned(
     for file, sign in signed:
         groups.setdefault((sign, tuple(file.partition.get(column) for column in asked)), []).append(file)
     lowered = [column.lower() for column in asked]
-    if len(groups) > LITERAL_READS and _told_apart_by_name(signed):
+    if len(groups) > LITERAL_READS and _have_unique_names(signed):
         return [_looked_up(spark, signed, fields, schema, dict(zip(lowered, asked, strict=True)))]
     frames = []
     for (sign, values), files in groups.items():
@@ -288,7 +288,7 @@ def _pinned(
     return frames
 
 
-def _told_apart_by_name(signed: Sequence[tuple[DataFile, int]]) -> bool:
+def _have_unique_names(signed: Sequence[tuple[DataFile, int]]) -> bool:
     """True if the last part of the path identifies each file and needs no escaping anywhere."""
     last = [_file_name(file) for file, _ in signed]
     return len(set(last)) == len(last) and all(map(_PLAIN_NAME.fullmatch, last))

@@ -89,8 +89,8 @@ def whole_table(rows: Rows, on_driver: bool, files: tuple[Storage, Pin] | None, 
 def sample(spark: SparkSession, rows: Rows, operation: str) -> str:
     """One row with that operation, as text."""
     found = rows.frame(spark).where(F.col(OP) == operation).limit(1).collect()
-    shown = {name: value for name, value in found[0].asDict().items() if name not in {OP, PLUS, MINUS}} if found else {}
-    return str(shown)
+    row = {name: value for name, value in found[0].asDict().items() if name not in {OP, PLUS, MINUS}} if found else {}
+    return str(row)
 
 
 def overlaid(

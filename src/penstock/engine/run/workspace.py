@@ -206,11 +206,11 @@ class Workspace:
     def _schema(self, path: str) -> StructType:
         return self.logs.at(path).snapshot().schema
 
-    def shown(self, definition: Definition, path: str, version: int) -> DataFrame:
+    def visible_rows(self, definition: Definition, path: str, version: int) -> DataFrame:
         """What a user sees of the storage at a version, through Delta's own reader."""
         stored = self.session.read.format("delta").option("versionAsOf", version).load(path)
-        stored.createOrReplaceTempView("__ps_shown_storage")
-        return self.session.sql(view_query(definition, "`__ps_shown_storage`"))
+        stored.createOrReplaceTempView("__ps_visible_storage")
+        return self.session.sql(view_query(definition, "`__ps_visible_storage`"))
 
     def stored_rows(self, path: str, version: int) -> int:
         """How many rows a user sees in the storage at a version, whatever definition they were stored under."""
@@ -241,14 +241,14 @@ class Workspace:
         return self._by_name(TableName.parse(view))
 
 
-def as_storage(shown: DataFrame, definition: Definition, schema: StructType, names: Sequence[str]) -> DataFrame:
+def as_storage(rows: DataFrame, definition: Definition, schema: StructType, names: Sequence[str]) -> DataFrame:
     """The rows that a stream table shows in the form of its storage: what its view does not look at is NULL."""
     visible = {stored: name for name, stored, _ in definition.columns}
     one = {WEIGHT: F.lit(1).cast("bigint"), SHOWN: F.lit(True)}
-    return shown.select(
+    return rows.select(
         *(
             (
-                shown[quote(visible[name])]
+                rows[quote(visible[name])]
                 if name in visible
                 else one[name]
                 if name in one

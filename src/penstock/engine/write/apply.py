@@ -26,7 +26,7 @@ from penstock.errors import InvalidSetting
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-Kind = Literal["append", "keyed", "bag", "overwrite"]
+ChangeKind = Literal["append", "keyed", "bag", "overwrite"]
 Applier = Literal["delta-rs", "vectors", "spark"]
 
 DRIVER_ROWS = 1_000_000
@@ -40,7 +40,7 @@ DRIVER_BYTES = 128 * 1024 * 1024
 class Change:
     """What to apply; see the module for what `rows` holds in each kind."""
 
-    kind: Kind
+    kind: ChangeKind
     rows: pa.Table | DataFrame | StagedFiles
 
 

@@ -75,10 +75,10 @@ def mark(
     if found is None:
         return None
     added = source.filter(pc.not_equal(operations, "d"))
-    return Marked(snapshot, found, False, added.select(schema.names), _told(source, wanted, found, schema))
+    return Marked(snapshot, found, False, added.select(schema.names), _change_file_rows(source, wanted, found, schema))
 
 
-def _told(source: pa.Table, wanted: pa.Table, found: Found, schema: pa.Schema) -> pa.Table:
+def _change_file_rows(source: pa.Table, wanted: pa.Table, found: Found, schema: pa.Schema) -> pa.Table:
     """The rows of a change file: what was, what is, and what each of them is called."""
     replaced = pc.take(wanted[OP], pa.array(found.matches))
     was = pc.if_else(pc.equal(replaced, "u"), "update_preimage", "delete")

@@ -2,7 +2,7 @@
 
     touched files   the same file under a new vector; gone altogether if no row is left
     new rows        one file, in the order in which the files of the table are sorted
-    worn files      those whose live rows would fill less than half a file: once there are many, their rows move into
+    sparse files      those whose live rows would fill less than half a file: once there are many, their rows move into
                     the new file
     change file     what was and what is; left out where added and removed files say just that
 
@@ -35,8 +35,8 @@ from penstock.engine.write.table_properties import layout_key
 
 CHANGES = "_change_data"
 
-WORN_FILES = 16
-"""So many worn files are folded into one."""
+SPARSE_FILES = 16
+"""So many sparse files are folded into one."""
 
 FOLDED_ROWS = 400_000
 """With so many rows at most, so that no commit takes much longer than its neighbours."""
@@ -98,18 +98,18 @@ def _hidden(root: str, gone: Found) -> dict[FileKey, Places]:
 def _folded(
     root: str, snapshot: Snapshot, hidden: Mapping[FileKey, Places], columns: FileColumns
 ) -> dict[FileKey, pa.Table]:
-    """The live rows of worn files that are to be folded into one, by file; none as long as such files are few."""
-    worn = []
+    """The live rows of sparse files that are to be folded into one, by file; none as long as such files are few."""
+    sparse = []
     for file in snapshot.files:
         rows = file.stats.rows
         live = 0 if rows is None else rows - (len(hidden[file.key]) if file.key in hidden else file.deleted_rows)
         if rows and live and file.size * live / rows < file_size(snapshot.bytes) / 2:
-            worn.append((live, file))
-    if len(worn) < WORN_FILES:
+            sparse.append((live, file))
+    if len(sparse) < SPARSE_FILES:
         return {}
     folded: dict[FileKey, pa.Table] = {}
     room = FOLDED_ROWS
-    for live, file in sorted(worn, key=lambda each: each[0]):
+    for live, file in sorted(sparse, key=lambda each: each[0]):
         room -= live
         rows_of_it = _live_rows(root, snapshot, file, hidden.get(file.key), columns) if room >= 0 else None
         if rows_of_it is None:

@@ -68,7 +68,7 @@ def suspended(case: Case) -> Finding | None:
     if meta.status is not Status.SUSPENDED:
         return None
     resume = f"ALTER STREAM TABLE {case.name} RESUME"
-    error, advice = _told(meta.last_error)
+    error, advice = _error_lines(meta.last_error)
     if meta.consecutive_errors and retry_of(meta.last_error) is Retry.BUG:
         return Finding(
             "SUSPENDED", f"it was suspended at once by a bug in Penstock: {error}", f"{advice} {resume}", True
@@ -83,7 +83,7 @@ def suspended(case: Case) -> Finding | None:
 def in_error(case: Case) -> Finding | None:
     if case.meta.status is not Status.ERROR:
         return None
-    error, advice = _told(case.meta.last_error)
+    error, advice = _error_lines(case.meta.last_error)
     named = _CONDITION.match(case.meta.last_error or "")
     reads = ", ".join(dict.fromkeys(each.name for each in case.sources)) or "what it reads"
     if named and named[1] in _NOT_OF_ROWS:
@@ -152,7 +152,7 @@ def backing_off(case: Case) -> Finding | None:
         failed.append(each)
     if not failed:
         return None
-    error, advice = _told(failed[0].error_message)
+    error, advice = _error_lines(failed[0].error_message)
     times = "the last try" if len(failed) == 1 else f"the last {len(failed)} tries"
     text = f"{times} failed, though neither query nor data are at fault: {error}"
     return Finding("BACKING_OFF", text, f"{advice} It is tried again by itself, at longer and longer intervals.", True)
@@ -313,7 +313,7 @@ def retry_of(error: str | None) -> Retry | None:
     return _RETRIES.get(named[1]) if named else None
 
 
-def _told(error: str | None) -> tuple[str, str]:
+def _error_lines(error: str | None) -> tuple[str, str]:
     """The first line of an error that was kept as text, and its advice."""
     lines = (error or "the reason was not kept").splitlines()
     advice = lines[-1].strip() if len(lines) > 1 and lines[-1].startswith("  ") else ""
