@@ -1,4 +1,4 @@
-"""Announcing: an alert goes to every sink, and no sink can hurt whoever raised it, nor another sink.
+"""Announcing: an alert goes to every sink, and no sink can hurt the code that raised it, nor another sink.
 
 A sink that fails is counted, and logged once until it succeeds again. Sinks that may be slow do their work on a thread
 of their own (`background.py`).

@@ -1,4 +1,4 @@
-"""A thread with a short queue: work that may be slow or fail, done beside whoever asked for it.
+"""A thread with a short queue: work that may be slow or fail, done beside the caller.
 
 put   never waits and never raises; what finds the queue full is dropped and counted
 work  may raise: counted, and logged once until it succeeds again
@@ -29,7 +29,7 @@ class Background(Generic[T]):
         self.dropped = 0
         self.failed = 0
         self.ending = threading.Event()
-        """Set when the work is to come to an end: whoever has to wait within `work` waits for this."""
+        """Set when the work is to come to an end: a wait within `work` waits for this."""
         self._work = work
         self._capacity = capacity
         self._waiting: deque[T] = deque()

@@ -1,4 +1,4 @@
-"""The tracker: collects what `watch` judges, and keeps the open episodes from one look to the next."""
+"""Episodes: collects what `watch` judges, and keeps the open ones from one check to the next."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NEWEST_ALERTS: Final = 1000
 
 
 class EpisodeTracker:
-    """Looks whenever the scheduler asks it to."""
+    """Judges whenever the scheduler asks it to."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class EpisodeTracker:
         return seen.alerts
 
     def forget(self) -> None:
-        """Another process may look from now on: the next look begins with what the catalog says."""
+        """Another process may judge from now on: the next check begins with what the catalog says."""
         self._episodes = None
 
     def _durations(self, stream_table_id: int) -> tuple[timedelta, ...]:

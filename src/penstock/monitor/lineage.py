@@ -1,4 +1,4 @@
-"""Lineage: refreshes told to an OpenLineage receiver or written to a file, on a thread of their own.
+"""Lineage: refreshes sent to an OpenLineage receiver or written to a file, on a thread of their own.
 
 A run has one START and one end. A quiet stream table is advanced without a run, and nothing is sent for it. A receiver
 that is down costs events (counted), never a refresh.

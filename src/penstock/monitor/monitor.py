@@ -93,7 +93,7 @@ class Monitor:
             _log.warning("a refresh was not counted: %s", error, extra={"stream_table": record.name})
 
     def judge(self, now: datetime, retention: Iterable[Retention] = ()) -> tuple[Alert, ...]:
-        """Judge lags, pace, waiting changes and retention; alerts are told, and returned."""
+        """Judge lags, pace, waiting changes and retention; alerts go to every sink, and are returned."""
         alerts = self._episodes.judge(now, retention)
         for alert in alerts:
             self.tell(alert)
@@ -106,7 +106,7 @@ class Monitor:
         if before is not None and timedelta(0) <= now - before < EVERY:
             return
         self._checked_at = now
-        # After a while without a look another process may have led, and told; the catalog knows.
+        # After a while without a look another process may have led, and raised alerts; the catalog knows.
         anew = before is None or now - before > AWAY
         self._checks.put((now, anew))
 
@@ -119,7 +119,7 @@ class Monitor:
     def _retention(self) -> list[Retention]:
         tables = holdings(self._catalog, self._logs, self._catalog.get_all())
         found = [Retention(each.stream_table, each.source, *each.ends[:2]) for each in tables if each.ends is not None]
-        # A subscription holds the stream table's own past, and is what that table is told about.
+        # A subscription holds the stream table's own past, and is what that table is warned about.
         readers = held_by_subscribers(self._catalog, self._logs)
         return found + [
             Retention(each.source, each.stream_table, *each.ends[:2]) for each in readers if each.ends is not None

@@ -1,4 +1,4 @@
-"""The counters: what this process has done, counted while it happens. Starts from zero with the process.
+"""What this process has done, counted while it happens. Starts from zero with the process.
 
 Prometheus expects counters to start again and adds up those of several workers, so they need no place in the catalog.
 """

@@ -1,4 +1,4 @@
-"""What to start next. Pure: it is told the time and how things went, and answers; it waits for nothing.
+"""What to start next. Pure: the caller passes the time and the outcomes; it waits for nothing.
 
     asleep  the tables to ask about: whether a quiet one, or one in error, has been woken by a change
     plan    the stream tables to begin a tour with: due or woken, nobody at work on them or on anything upstream of them
@@ -158,7 +158,7 @@ class Dispatcher:
         return chosen
 
     def ended(self, task: Task, error: PenstockError | None, took: timedelta, now: datetime) -> None:
-        """A task is done; its tour has been told how far it came."""
+        """A task is done; its tour knows how far it came."""
         self._running.remove(task)
         if not task.tour.left():
             self._tours.remove(task.tour)
@@ -211,7 +211,7 @@ class Dispatcher:
 
     def _look_at(self, picture: Picture) -> None:
         if self._picture is None or picture.dag_version != self._picture.dag_version:
-            # Something was created, altered, resumed: whoever was blocked by it may go on.
+            # Something was created, altered, resumed: the tables that it blocked may go on.
             self._tried.clear()
             self._blocked.clear()
             known = picture.tables.keys()
@@ -279,7 +279,7 @@ class Dispatcher:
                 self._arrived(key, quiet=False)
 
     def _free_consumers_of_the_rested(self, picture: Picture, now: datetime) -> None:
-        """A rest that is over frees whoever was blocked by it, once."""
+        """A rest that is over frees the tables that it blocked, once."""
         for key, rest in self._rests.items():
             if not rest.consumers_freed and now >= rest.until and key in picture.graph.nodes:
                 rest.consumers_freed = True

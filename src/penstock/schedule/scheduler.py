@@ -1,4 +1,4 @@
-"""The scheduler: keeps every stream table of a catalog within its target lag, until it is told to stop.
+"""The scheduler: keeps every stream table of a catalog within its target lag, until it is stopped.
 
     stand for leadership  ──→  every interval: look, plan, begin a tour, let checks run  ──→  drain, step down
                                workers: the most urgent ready table, again and again
@@ -21,10 +21,11 @@ from penstock.errors import EngineUnavailable, InternalError
 from penstock.graph.side_by_side import ThreadFactory, plain_thread
 from penstock.refresh.together import Outcome
 from penstock.refresh.tour import Arrival
+from penstock.said_once import SaidOnce
 from penstock.schedule.backoff import Backoff
 from penstock.schedule.begin_due import begin_due
 from penstock.schedule.dispatcher import Dispatcher, Task
-from penstock.schedule.due import Picture, tell_of_circle
+from penstock.schedule.due import Picture, log_circle
 from penstock.schedule.grid import next_stamp
 from penstock.schedule.leader import Candidate, Leadership
 from penstock.schedule.refresh_executor import RefreshExecutor
@@ -59,8 +60,7 @@ class Scheduler:
         self._check = check
         self._candidate = Candidate(catalog, moves=self._moves)
         self._moved_at: float | None = None
-        self._circle: str | None = None
-        """The circle that was told of."""
+        self._said = SaidOnce()
         """When the loop last came round; None while it need not."""
         self._stopping = threading.Event()
         self._changed = threading.Condition()
@@ -129,7 +129,7 @@ class Scheduler:
                 left = self._drain()
             finally:
                 leadership.end()
-        # Whoever stops a whole group of processes has stopped Spark too: that is no reason to start anew.
+        # A signal to a whole group of processes stops Spark too: that is no reason to start anew.
         if self._broken is not None and not self._stopping.is_set():
             raise self._broken
         if not self._stopping.is_set():
@@ -159,10 +159,9 @@ class Scheduler:
         settings, now = self._settings(), self._clock.now()
         picture = self._executor.picture()
         if picture is not None:
-            # Whoever led before may have had a clock that was ahead of this one.
+            # The leader before may have had a clock that was ahead of this one.
             self._clock.not_before(picture.newest)
-            tell_of_circle(picture, self._circle)
-            self._circle = picture.circle
+            log_circle(picture, self._said)
         with self._changed:
             self._dispatcher.paused = picture is None
         if picture is not None:

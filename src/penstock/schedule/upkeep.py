@@ -29,7 +29,7 @@ REFRESHES: Final = 100
 """Refreshes after which a table's layout is looked at again."""
 
 BYTES_PER_SECOND: Final = 5 * 2**20
-"""A table of so many bytes per second of its lag can be rewritten in a fraction of it, even on a slow machine."""
+"""A table of this many bytes per second of its lag can be rewritten in a fraction of it, even on a slow machine."""
 
 _log = logging.getLogger("penstock.upkeep")
 

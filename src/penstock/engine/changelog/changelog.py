@@ -70,7 +70,7 @@ class Changelog:
         return self._log.root
 
     def latest_version(self) -> int:
-        """The newest version of the table, whoever made it."""
+        """The newest version of the table, of ours or not."""
         return self._log.latest_version()
 
     def definition(self) -> Definition:
@@ -102,7 +102,7 @@ class Changelog:
     def keeps(self, version: int) -> bool:
         """False if our commit of this version, or files that its events need, are gone for ever; rows are not read.
 
-        An error if that cannot be told: the table as a whole is not there, or does not answer.
+        An error if that is unknown: the table as a whole is not there, or does not answer.
         """
         with suppress(FrontierLost, InternalError):
             entry = self._ours(version)
@@ -204,7 +204,7 @@ class Changelog:
         raise NotRetained(what=f"the state at {moment.isoformat()}", name=self.name, earliest=first)
 
     def _earliest(self, after: int = -1) -> tuple[int, int]:
-        """Version and first position of the oldest commit after a version that can still be told, be it one to come."""
+        """Version and first position of the oldest commit after a version that can still be read, be it one to come."""
         for entry in self._kept():
             if entry.version > after:
                 return entry.version, entry.record.first_lsn

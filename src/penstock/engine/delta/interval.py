@@ -128,7 +128,7 @@ class ChangeSet:
 def classify(log: DeltaLog, before: int, after: int, table_id: str | None = None) -> ChangeSet:
     """Decide how the interval `(before, after]` is read.
 
-    `table_id` is the id the table had at `before`: with it, a table dropped and created again is told from one that
+    `table_id` is the id the table had at `before`: with it, a table dropped and created again differs from one that
     was replaced (then `drift.recreated` is set and there is nothing to read). `FrontierLost` if `before` cannot be
     rebuilt, `SourceMissing` if the table is gone. Intermediate commits that were cleaned away are no loss: the two ends
     are enough.

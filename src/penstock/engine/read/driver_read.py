@@ -4,7 +4,7 @@
 
 A scan of a few files costs Spark more to plan and to schedule than to read. Here such files are read by Arrow
 (`file_columns`), cut down to touched keys exactly, and handed to Spark as local relations whose size it knows. Anything
-whose reading is not plainly the same in Arrow and in Spark is left to Spark, partition values of odd types too.
+whose reading is not known to be the same in Arrow and in Spark is left to Spark, partition values of odd types too.
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ from penstock.engine.read.scan import CHANGE_SIGNS, CHANGE_TYPE, SIGN
 from penstock.names import WEIGHT
 
 READ_ROWS = 12_000_000
-"""Files of up to so many rows are looked through on the driver: their key columns, and the rest where a key occurs."""
+"""The driver reads files of up to this many rows: their key columns, and the rest where a key occurs."""
 
 READ_BYTES = 1024 * 1024 * 1024
-"""And of up to so many bytes."""
+"""And of up to this many bytes."""
 
 READ_FILES = 512
-"""And so many files at most, since they are opened one after the other."""
+"""And this many files at most, since it opens them one after the other."""
 
 LOCAL_ROWS = 400_000
-"""So many rows at most go into a statement from the driver, as one task."""
+"""The most rows that go into a statement from the driver, as one task."""
 
 READERS = 4
 """Files that are read at the same time."""
@@ -234,16 +234,16 @@ def _changed_rows(
     plain = _together(columns, signed, asked, end.schema, end)
     kind = StructField(CHANGE_TYPE, StringType())
     schema = StructType([*end.schema.fields, kind])
-    told = _together(columns, [(file, 1, None) for part in parts for file in part.cdc], [*asked, kind], schema, end)
-    if plain is None or told is None:
+    written = _together(columns, [(file, 1, None) for part in parts for file in part.cdc], [*asked, kind], schema, end)
+    if plain is None or written is None:
         return None
-    kinds = told.column(CHANGE_TYPE)
+    kinds = written.column(CHANGE_TYPE)
     if not pc.all(pc.is_in(kinds, value_set=pa.array(CHANGE_SIGNS)), min_count=0).as_py():
         return None
     came = pc.is_in(kinds, value_set=pa.array([name for name, sign in CHANGE_SIGNS.items() if sign > 0]))
     signs = pc.if_else(came, pa.scalar(1, pa.int64()), pa.scalar(-1, pa.int64()))
-    told = told.drop_columns([CHANGE_TYPE, SIGN]).append_column(SIGN, signs)
-    rows = pa.concat_tables([plain, told])
+    written = written.drop_columns([CHANGE_TYPE, SIGN]).append_column(SIGN, signs)
+    rows = pa.concat_tables([plain, written])
     if visible_if is not None:
         rows = rows.filter(rows.column(visible_if))
     weights = rows.column(SIGN)

@@ -3,7 +3,7 @@
     column(file, name)  =  what Spark reads there, or None;  rows that a deletion vector hides are among them
     live(file)          =  which of these rows count, or None if all do
 
-None is said of everything that is not plainly the same in Arrow and in Spark: other types than those below, a column
+None stands for all that is not known to be the same in Arrow and in Spark: other types than those below, a column
 stored as another type, dates in the calendars of old. Changes of intervals are kept in the same place: stream tables
 that read one interval of one table read its files once and net its rows once.
 """
@@ -149,8 +149,8 @@ def _read(file: DataFile, fields: Sequence[StructField]) -> dict[str, pa.Array] 
 
 
 def _columns(parquet: pq.ParquetFile, fields: Sequence[StructField]) -> dict[str, pa.Array] | None:
-    told = parquet.metadata.metadata or {}
-    if any(old in told for old in _OLD_CALENDARS):
+    facts = parquet.metadata.metadata or {}
+    if any(old in facts for old in _OLD_CALENDARS):
         return None
     by_name: dict[str, int] = {}
     for place, name in enumerate(parquet.schema_arrow.names):

@@ -45,10 +45,10 @@ _INTEGERS = (ByteType, ShortType, IntegerType, LongType)
 _CUT_OFF = timedelta(milliseconds=1)
 
 SPANS = 1024
-"""So many spans at most; more touched values than that are taken together with their neighbours."""
+"""The most spans; more touched values than that are taken together with their neighbours."""
 
 LISTED = 64
-"""Up to so many single values are listed in the filter on rows; beyond, it has the ends of their range only."""
+"""Up to this many single values are listed in the filter on rows; beyond, it has the ends of their range only."""
 
 WORTH_FILES = 4
 WORTH_ROWS = 50_000
@@ -112,7 +112,7 @@ class Bounds:
 
 
 def prunable(kind: DataType) -> bool:
-    """True if statistics of this type can be trusted, whoever wrote them."""
+    """True if statistics of this type can be trusted, no matter which writer made them."""
     match kind:
         case DecimalType():
             return kind.precision <= 15

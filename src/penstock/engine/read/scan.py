@@ -176,14 +176,14 @@ def _part(spark: SparkSession, change_set: ChangeSet, part: Part, fields: Sequen
             return _both_ends(spark, change_set, fields)
     end = change_set.end
     kind = StructField(CHANGE_TYPE, StringType())
-    told = _pinned(
+    written = _pinned(
         spark,
         [(file, 1) for file in part.cdc],
         [*fields, kind],
         StructType([*end.schema.fields, kind]),
         end.partition_columns,
     )
-    return [*_whole_files(spark, change_set, part, fields), *(_with_sign(frame, fields) for frame in told)]
+    return [*_whole_files(spark, change_set, part, fields), *(_with_sign(frame, fields) for frame in written)]
 
 
 def _whole_files(

@@ -55,7 +55,7 @@ def _one(
             found = standing(logs.at(path))
             definition = Definition.from_json(found.definition)
         except (PenstockError, KeyError, ValueError):
-            # Half made, or not ours: whoever asks for it is told.
+            # Half made, or not ours: asking for it raises the error.
             return
         moved = replace(definition, sources=_sources(definition, found, former, written_out))
         changes: dict[str, str] = {}

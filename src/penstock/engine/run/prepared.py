@@ -4,7 +4,7 @@
 
 Analysing, optimising and planning a statement costs Spark more than running it over a small delta. So a statement is
 planned over placeholders of one row; for each run only the scans in the physical plan are exchanged for ones that
-hold the new rows. Every placeholder is one partition and joins are told not to broadcast (`tuning`), so that the whole
+hold the new rows. Every placeholder is one partition and joins do not broadcast (`tuning`), so that the whole
 statement is one task. A statement with a subquery inside an expression is planned anew each time, because Spark plans
 such a subquery later, out of reach.
 """

@@ -98,7 +98,7 @@ class Workspace:
             try:
                 yield
             finally:
-                # Rows that are read later, by whoever got them, may be of any size.
+                # The caller reads these rows later, and they may be of any size.
                 self.tuning.apply({})
 
     def bind(self, query: str) -> BoundQuery:
@@ -130,8 +130,8 @@ class Workspace:
         nulls = ", ".join(f"CAST(NULL AS {type_}) AS {quote(visible)}" for visible, _, type_ in wanted.columns)
         schema = self.session.sql(f"SELECT {nulls}").schema
         # Spark must not know that there are no rows, or it would find that nothing of them is used.
-        unread = self.session.createDataFrame(self.session.sparkContext.emptyRDD(), schema)
-        self._analyzer.check(query, {name: unread})
+        nothing = self.session.createDataFrame(self.session.sparkContext.emptyRDD(), schema)
+        self._analyzer.check(query, {name: nothing})
 
     def plan(self, query: str, key: tuple[str, ...], columns: tuple[str, ...], schemas: object) -> Plan:
         """The compiled plan; `schemas` stands for everything outside the definition that it depends on.

@@ -298,7 +298,7 @@ def _manage(spark: SparkSession, known: KnownTable) -> None:
 
 
 def _statement(known: KnownTable) -> str:
-    """What registers a table of files by what Spark finds in them; it is not one if there are none."""
+    """What registers a table of files by what Spark finds in them; without files it is no table."""
     name = f"{quote(known.schema)}.{quote(known.table)}"
     location = (known.path or "").replace("\\", "\\\\").replace("'", "\\'")
     return f"CREATE TABLE IF NOT EXISTS {name} USING {known.provider} LOCATION '{location}'"

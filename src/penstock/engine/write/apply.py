@@ -84,6 +84,6 @@ def choose_applier(change: Change, settings: ApplySettings, thresholds: Threshol
 
 
 def fits_driver(rows: int, size: int, thresholds: Thresholds | None = None) -> bool:
-    """True if a change of so many rows and bytes may be held as one Arrow table on the driver."""
+    """True if a change of this many rows and bytes may be held as one Arrow table on the driver."""
     limits = thresholds or Thresholds()
     return rows <= limits.driver_rows and size <= limits.driver_bytes

@@ -26,7 +26,7 @@ from penstock.failpoints import Failpoint, reach
 from penstock.names import WEIGHT
 
 RANGE_COLUMNS = 4
-"""At most so many key columns are bounded by literals: each costs a comparison per row, and the first skip most."""
+"""The most key columns that literals bound: each costs a comparison per row, and the first skip most."""
 
 
 def apply(
@@ -106,7 +106,7 @@ def merge_key(change: Change, layout: Layout) -> tuple[str, ...]:
 
 
 def key_ranges(source: pa.Table, key: tuple[str, ...], fields: Fields) -> dict[str, KeyRange]:
-    """The values that the first boundable key columns take in `source`; a range that cannot be told is left out."""
+    """The values that the first boundable key columns take in `source`; an unknown range is left out."""
     ranges: dict[str, KeyRange] = {}
     for name in [name for name in key if rangeable(name, fields)][:RANGE_COLUMNS]:
         column = source[name]

@@ -160,13 +160,13 @@ def _ranges(rows: DataFrame, change: Change, key: tuple[str, ...], fields: Field
     ]
     nulls = [F.max(column.isNull()).alias(f"null{place}") for place, column in enumerate(columns)]
     # As Arrow: Python datetimes of collect() would be moved to the driver's time zone.
-    told = arrow_rows(matching.agg(*bounds, *nulls))
+    measured = arrow_rows(matching.agg(*bounds, *nulls))
     ranges: dict[str, KeyRange] = {}
     for place, name in enumerate(names):
-        has_null = told[f"null{place}"][0].as_py()
+        has_null = measured[f"null{place}"][0].as_py()
         if has_null is None:
             return {}  # nothing can match
-        column = pa.chunked_array([told[f"low{place}"].combine_chunks(), told[f"high{place}"].combine_chunks()])
+        column = pa.chunked_array([measured[f"low{place}"].combine_chunks(), measured[f"high{place}"].combine_chunks()])
         spans = key_ranges(conform(pa.table({name: column}), arrow_schema_of(name, fields)), (name,), fields)
         if name in spans:
             ranges[name] = KeyRange(spans[name].low, spans[name].high, bool(has_null))

@@ -4,7 +4,7 @@
 
 A merge writes every file anew in which one row changed; a change that is scattered over a large table would write the
 whole table. Here a commit costs what changed, and the files keep their order and stay in the cache of columns. The
-commit carries change files like any merge, so whoever follows the table reads those and no vector. Files in which
+commit carries change files like any merge, so a follower of the table reads those and no vector. Files in which
 little is left are folded together now and then (`marked_files`); the rest of what vectors hide is purged when the
 table is optimized.
 

@@ -1,4 +1,4 @@
-"""What delta-rs may not write, and the one table feature that it has to be told of.
+"""What delta-rs may not write, and the one table feature that we declare for it.
 
 A table is writable by allow-list: a protocol or a feature that is not named here is refused.
 """

@@ -36,10 +36,10 @@ from penstock.engine.write.table_properties import layout_key
 CHANGES = "_change_data"
 
 SPARSE_FILES = 16
-"""So many sparse files are folded into one."""
+"""From this many sparse files on, one file takes their rows."""
 
 FOLDED_ROWS = 400_000
-"""With so many rows at most, so that no commit takes much longer than its neighbours."""
+"""The most rows that it takes, so that no commit takes much longer than its neighbours."""
 
 _TIGHT = re.compile(r'"tightBounds"\s*:\s*true')
 
@@ -54,7 +54,7 @@ class Marked:
     everything_goes: bool
     added: pa.Table | tuple[StagedFile, ...]
     """Rows, or files that hold them."""
-    told: pa.Table | None
+    change_rows: pa.Table | None
     """Rows of the change file; None if added and removed files say it all."""
 
     @property
@@ -77,8 +77,8 @@ def file_actions(root: str, marked: Marked, columns: FileColumns, written: list[
         folded = _folded(root, snapshot, hidden, columns)
         moved = [rows.select(added.column_names).cast(added.schema) for rows in folded.values()]
         added = pa.concat_tables([added, *moved])
-    if marked.told is not None and marked.told.num_rows and (hidden or folded):
-        path = _write(root, CHANGES, marked.told, fields_of(snapshot.metadata.schema_json), written)
+    if marked.change_rows is not None and marked.change_rows.num_rows and (hidden or folded):
+        path = _write(root, CHANGES, marked.change_rows, fields_of(snapshot.metadata.schema_json), written)
         cdc = {"path": f"{CHANGES}/{path.name}", "partitionValues": {}, "size": path.stat().st_size}
         yield {"cdc": {**cdc, "dataChange": False}}
     yield from _touched(root, snapshot, hidden, folded.keys(), now, written)

@@ -36,9 +36,9 @@ MAX_FILE_SIZE = "spark.databricks.delta.optimize.maxFileSize"
 def rewrite(
     spark: SparkSession, storage: Storage, pin: Pin, snapshot: Snapshot, columns: Sequence[str], files: int
 ) -> int:
-    """Write the rows of the pinned version anew, sorted by `columns`, into about so many files; returns the version.
+    """Write the rows of the pinned version anew, sorted by `columns`, into about `files` files; returns the version.
 
-    CommitConflict if the table moved: then its rows are those of whoever moved it.
+    CommitConflict if the table moved: then its rows are those of the other writer.
     """
     reach(Failpoint.BEFORE_THE_REWRITE)
     if snapshot.version != pin.version:
@@ -71,7 +71,7 @@ def forbid_vectors(spark: SparkSession, storage: Storage) -> None:
 
 
 def sort_source(spark: SparkSession, path: str, columns: Sequence[str], size: int) -> None:
-    """Let Delta sort a table that is not ours into files of so many bytes, or compact it if there are no columns."""
+    """Let Delta sort a table that is not ours into files of `size` bytes, or compact it if there are no columns."""
     session = spark.newSession()
     session.conf.set(MAX_FILE_SIZE, str(size))
     listed = ", ".join(map(quote, columns))

@@ -23,7 +23,7 @@ from penstock.refresh.survey import Pins, stored_frontier
 from penstock.refresh.warehouse import Warehouse
 
 HISTORY = 50
-"""So many refreshes are looked at."""
+"""The newest refreshes that a diagnosis reads."""
 
 
 def gather(warehouse: Warehouse, meta: StreamTableMeta, minimum: timedelta) -> Case:
