@@ -25,12 +25,10 @@ from penstock.engine.delta.log_storage import local_path
 from penstock.engine.delta.snapshot import Snapshot
 from penstock.engine.delta.storage_schema import arrow_schema
 from penstock.engine.failures.read_failure import READ_ERRORS, read_failure
+from penstock.engine.read.pinned_files import SIGN
 from penstock.engine.read.scan import CHANGE_SIGNS, CHANGE_TYPE
 from penstock.engine.write.table_properties import DEFINITION_KEY, layout_key
 from penstock.names import WEIGHT
-
-SIGN = "__ps_sign"
-"""Column of signed rows: +1 or −1."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.compile.stored import SHOWN
-from penstock.engine.changelog.changelog_rows import SIGN, Shape, repeated, rows_at, signed_rows
+from penstock.engine.changelog.changelog_rows import Shape, repeated, rows_at, signed_rows
 from penstock.engine.delta.interval import Part
 from penstock.engine.delta.snapshot import Snapshot
+from penstock.engine.read.pinned_files import SIGN
 from penstock.names import WEIGHT
 
 _PLACE, _MINUS, _PLUS = "__ps_place", "__ps_minus_place", "__ps_plus_place"

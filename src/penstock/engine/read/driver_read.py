@@ -24,8 +24,6 @@ from pyspark.sql.types import (
     ByteType,
     DataType,
     DateType,
-    DoubleType,
-    FloatType,
     IntegerType,
     LongType,
     ShortType,
@@ -39,9 +37,11 @@ from penstock.engine.delta.log_entry import DataFile
 from penstock.engine.delta.log_storage import local_path
 from penstock.engine.delta.snapshot import Snapshot
 from penstock.engine.read.file_columns import MODERN, FileColumns, arrow_type
+from penstock.engine.read.net import net_table
 from penstock.engine.read.occurrences import occurrences
+from penstock.engine.read.pinned_files import SIGN
 from penstock.engine.read.pruning import prunable
-from penstock.engine.read.scan import CHANGE_SIGNS, CHANGE_TYPE, SIGN
+from penstock.engine.read.scan import CHANGE_SIGNS, CHANGE_TYPE
 from penstock.names import WEIGHT
 
 READ_ROWS = 12_000_000
@@ -250,7 +250,7 @@ def _changed_rows(
     if weight is not None:
         weights = pc.multiply(weights, rows.column(weight))
     rows = rows.select([field.name for field in fields]).append_column(WEIGHT, weights)
-    return rows if change_set.insert_only else net(rows, fields)
+    return rows if change_set.insert_only else net_table(rows, fields)
 
 
 def _small(files: Sequence[DataFile]) -> bool:
@@ -329,24 +329,3 @@ def _with_values(rows: pa.Table, name: str, values: pa.ChunkedArray) -> pa.Table
     except pa.ArrowException:
         return rows
     return rows.filter(pc.is_in(column, value_set=wanted))
-
-
-def net(rows: pa.Table, fields: Sequence[StructField]) -> pa.Table | None:
-    """Equal rows as one, weights summed, zeros dropped; floating-point numbers are compared by their bits."""
-    bits: Mapping[type[DataType], pa.DataType] = {DoubleType: pa.int64(), FloatType: pa.int32()}
-    floats = {field.name: bits[type(field.dataType)] for field in fields if type(field.dataType) in bits}
-    if any(pc.any(pc.is_nan(rows.column(name))).as_py() for name in floats):
-        return None
-    keys = [_viewed(rows.column(field.name), floats.get(field.name)) for field in fields]
-    names = [field.name for field in fields]
-    grouped = pa.table([*keys, rows.column(WEIGHT)], names=[*names, WEIGHT]).group_by(names)
-    summed = grouped.aggregate([(WEIGHT, "sum")])
-    kept = summed.filter(pc.not_equal(summed.column(f"{WEIGHT}_sum"), 0))
-    back = [rows.schema.field(name).type if name in floats else None for name in names]
-    arrays = [_viewed(kept.column(name), kind) for name, kind in zip(names, back, strict=True)]
-    return pa.table([*arrays, kept.column(f"{WEIGHT}_sum")], names=[*names, WEIGHT])
-
-
-def _viewed(column: pa.ChunkedArray, kind: pa.DataType | None) -> pa.ChunkedArray | pa.Array:
-    """The same bits as another type."""
-    return column if kind is None else column.combine_chunks().view(kind)

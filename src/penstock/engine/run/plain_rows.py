@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from penstock.compile.stored import MINUS, OP, PLUS
-from penstock.engine.read.driver_read import net
+from penstock.engine.read.net import net_table
 from penstock.engine.run.driver_totals import equal_by_bits
 from penstock.names import WEIGHT
 from penstock.operators.delta_query import Plain
@@ -48,7 +48,7 @@ def plain_change(plain: Plain, rows: pa.Table, schema: StructType) -> tuple[Stru
     if chosen is None:
         return None
     values = _typed(plain, schema).fields
-    change = net(chosen, values)
+    change = net_table(chosen, values)
     if change is None:
         return None
     weight, zero = change.column(WEIGHT), pa.scalar(0, pa.int64())

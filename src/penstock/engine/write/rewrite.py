@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from penstock.engine.delta.snapshot import Snapshot
-from penstock.engine.read.scan import fields_of, net, scan
+from penstock.engine.read.net import net_frame
+from penstock.engine.read.scan import fields_of, scan
 from penstock.engine.write.apply_spark import translated as translated_from_spark
 from penstock.engine.write.commit_notes import configuration_note, layout_note
 from penstock.engine.write.storage import Storage
@@ -84,7 +85,7 @@ def _folded(rows: DataFrame, snapshot: Snapshot, pin: Pin) -> DataFrame:
     if layout_of(pin.handle).key is not None:
         return rows
     names = [name for name in snapshot.schema.names if name != WEIGHT]
-    folded = net(rows, fields_of(snapshot.schema, names))
+    folded = net_frame(rows, fields_of(snapshot.schema, names))
     return folded.select(*(F.col(quote(name)) for name in snapshot.schema.names))
 
 
