@@ -113,11 +113,11 @@ from penstock.schedule.backoff import Backoff
 from penstock.schedule.clock import SystemClock
 from penstock.schedule.due import due
 from penstock.schedule.grid import period
+from penstock.schedule.refresh_executor import WarehouseExecutor
 from penstock.schedule.running import Running
 from penstock.schedule.scheduler import Scheduler
 from penstock.schedule.steady_clock import SteadyClock
 from penstock.schedule.upkeep import Upkeep
-from penstock.schedule.workshop import WarehouseWorkshop
 from penstock.settings import Settings
 from penstock.subscribe.all_changes import AllChanges
 from penstock.subscribe.callback import CallbackSubscription
@@ -611,7 +611,7 @@ class StreamTables:
             upkeep.check()
 
         return Scheduler(
-            WarehouseWorkshop(warehouse),
+            WarehouseExecutor(warehouse),
             warehouse.catalog,
             lambda: warehouse.settings,
             SteadyClock(SystemClock()),

@@ -76,7 +76,7 @@ class _Event:
 
 
 class World:
-    """Base tables, stream tables, time; implements the scheduler's `Workshop`."""
+    """Base tables, stream tables, time; implements the scheduler's `RefreshExecutor`."""
 
     def __init__(self, seed: int, traits: Traits) -> None:
         self.seconds = 0.0

@@ -18,7 +18,7 @@ from typing import Any
 from penstock.catalog.model import StreamTableMeta
 from penstock.compile.narrowed_columns import narrowed_columns
 from penstock.compile.plan import Plan, compile_query
-from penstock.engine.delta.delta_log import Snapshot
+from penstock.engine.delta.snapshot import Snapshot
 from penstock.engine.write.layout import (
     FileLayout,
     clusterable,

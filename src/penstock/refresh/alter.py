@@ -15,7 +15,9 @@ from typing import Final
 from penstock.catalog.model import UNSET, Alert, AlertEvent, Dependency, RefreshMode, Status, StreamTableMeta, UnsetType
 from penstock.engine.delta.definition import Definition
 from penstock.engine.spark.registry import register_view
-from penstock.engine.write.storage import DEFINITION_KEY, Storage, key_configuration, standing
+from penstock.engine.write.storage import Storage
+from penstock.engine.write.storage_state import standing
+from penstock.engine.write.table_properties import DEFINITION_KEY, key_configuration
 from penstock.errors import CommitConflict, InvalidMode, NotIncremental
 from penstock.refresh.create import Proposal
 from penstock.refresh.define import Redefinition, dependencies_of, note_definition
@@ -151,6 +153,6 @@ def show_definition(warehouse: Warehouse, meta: StreamTableMeta) -> None:
 
 
 def _check_incremental(warehouse: Warehouse, definition: Definition) -> None:
-    plan = warehouse.workspace(definition).plan_anew(definition.query, definition.key, definition.shown)
+    plan = warehouse.workspace(definition).plan_anew(definition.query, definition.key, definition.visible_columns)
     if plan.refused is not None:
         raise NotIncremental(reason=plan.refused.reason, detail=plan.refused.construct, fix=plan.refused.advice)

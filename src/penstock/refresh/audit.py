@@ -15,7 +15,7 @@ from penstock.engine.delta.definition import Definition
 from penstock.engine.failures.data_errors import data_errors
 from penstock.engine.read.compare import bag_difference
 from penstock.engine.run.workspace import Workspace
-from penstock.engine.write.storage import standing
+from penstock.engine.write.storage_state import standing
 from penstock.errors import StreamTableNotFound
 from penstock.names import Frontier
 
@@ -65,7 +65,7 @@ def audit(meta: StreamTableMeta, workspace: Workspace, frontier: Frontier | None
     with workspace.alone(), data_errors(str(meta.name)):
         found = bag_difference(
             workspace.witnessed(definition.query, definition.columns, versions, frontier.data_timestamp),
-            workspace.shown(definition, meta.path, version),
+            workspace.visible_rows(definition, meta.path, version),
         )
     return AuditReport(
         name=str(meta.name),

@@ -18,8 +18,8 @@ from penstock.compile.store_keyed import DOUBLED
 from penstock.compile.stored import CHANGED, PLUS, Summary
 from penstock.engine.delta.commit_record import CommitRecord
 from penstock.engine.delta.definition import Definition, text_hash
-from penstock.engine.delta.delta_log import Snapshot
 from penstock.engine.delta.interval import ChangeSet
+from penstock.engine.delta.snapshot import Snapshot
 from penstock.engine.delta.storage_schema import same_columns
 from penstock.engine.failures.data_errors import data_errors
 from penstock.engine.read.large_sources import LargeSources
@@ -37,7 +37,9 @@ from penstock.engine.run.workspace import Logs, Workspace
 from penstock.engine.spark.schema_text import schema_json
 from penstock.engine.write.apply import Applier, Change, choose_applier
 from penstock.engine.write.commit import Committed, Marking, commit
-from penstock.engine.write.storage import DEFINITION_KEY, Pin, Storage, key_configuration, layout_of
+from penstock.engine.write.storage import Storage
+from penstock.engine.write.storage_state import Pin
+from penstock.engine.write.table_properties import DEFINITION_KEY, key_configuration, layout_of
 from penstock.errors import InternalError, KeyViolated, QueryFailed, StateDamaged
 from penstock.names import Interval
 from penstock.operators.delta_query import STORED, DeltaQuery, Leaf, LeafKind, Moment

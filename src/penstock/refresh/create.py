@@ -18,8 +18,10 @@ from penstock.engine.delta.definition import Definition
 from penstock.engine.spark.registry import current_schema, kind_of, register_view, schema_exists
 from penstock.engine.spark.result_settings import result_settings
 from penstock.engine.spark.schema_text import schema_json
-from penstock.engine.write.storage import DEFINITION_KEY, ID_KEY, Layout, Storage
+from penstock.engine.write.storage import Storage
+from penstock.engine.write.table_properties import DEFINITION_KEY, ID_KEY, Layout
 from penstock.errors import InvalidMode, InvalidName, NotIncremental, SchemaNotFound, TableExists
+from penstock.failpoints import Failpoint, reach
 from penstock.lang import check_query
 from penstock.names import TableName
 from penstock.refresh.compute import describe
@@ -130,6 +132,7 @@ def make(warehouse: Warehouse, proposal: Proposal) -> StreamTableMeta:
             now=warehouse.now(),
         )
         register_view(warehouse.spark, definition, path)
+        reach(Failpoint.VIEW_MADE)
     except BaseException:
         # Whatever it was (Spark may refuse the view, somebody may interrupt): nothing half-made stays.
         if inserted is not None:

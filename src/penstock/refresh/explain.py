@@ -13,8 +13,8 @@ from penstock.compile.plan import Plan, compile_query
 from penstock.compile.reasons import REASONS, with_link
 from penstock.compile.stored import SHOWN
 from penstock.engine.bind.pinned_clock import timestamp_text
-from penstock.engine.delta.delta_log import Snapshot
 from penstock.engine.delta.interval import ChangeSet, classify
+from penstock.engine.delta.snapshot import Snapshot
 from penstock.engine.read.large_sources import LargeSources
 from penstock.engine.write.storage import Storage
 from penstock.errors import FrontierLost, QueryInvalid
@@ -168,7 +168,7 @@ def explain_table(warehouse: Warehouse, meta: StreamTableMeta) -> Explanation:
     workspace = warehouse.workspace(definition)
     with workspace.alone():
         try:
-            plan = workspace.plan_anew(definition.query, definition.key, definition.shown)
+            plan = workspace.plan_anew(definition.query, definition.key, definition.visible_columns)
         except QueryInvalid:
             workspace.require_sources(definition)
             raise

@@ -12,7 +12,7 @@ from collections.abc import Sequence, Set
 from penstock.catalog.model import Alert, AlertEvent, StreamTableMeta
 from penstock.engine.delta.definition import Definition
 from penstock.engine.spark.held_names import Held, held_under, set_aside, stamp
-from penstock.engine.spark.register_unread import register_schema
+from penstock.engine.spark.register_without_reading import register_schema
 from penstock.engine.spark.registry import drop_view, is_forgetful, restore_view, view_text_of
 from penstock.errors import PenstockError
 from penstock.names import TableName

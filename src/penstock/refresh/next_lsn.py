@@ -15,7 +15,7 @@ from datetime import datetime
 from penstock.catalog.model import StreamTableMeta
 from penstock.catalog.reader import CatalogReader
 from penstock.engine.delta.commit_record import FIRST_LSN
-from penstock.engine.write.storage import Pin
+from penstock.engine.write.storage_state import Pin
 
 
 def next_lsn(pin: Pin, meta: StreamTableMeta, catalog: CatalogReader, now: datetime) -> int:

@@ -16,7 +16,7 @@ from penstock.catalog.model import StreamTableMeta
 from penstock.engine.delta.definition import Definition
 from penstock.engine.run.workspace import Logs
 from penstock.engine.spark.registry import stored_rows_at
-from penstock.engine.write.storage import records, standing
+from penstock.engine.write.storage_state import records, standing
 from penstock.errors import NoCommonInstant
 from penstock.graph.instant import Parted, common_instant
 from penstock.names import Frontier

@@ -38,7 +38,7 @@ from penstock.compile.reasons import with_link
 from penstock.engine.delta.commit_record import CommitRecord
 from penstock.engine.delta.definition import Definition
 from penstock.engine.run.workspace import Logs
-from penstock.engine.write.storage import Pin
+from penstock.engine.write.storage_state import Pin
 from penstock.errors import CommitConflict, FuseBlown, LeaseLost, PenstockError, Retry, SourceError
 from penstock.names import Frontier
 from penstock.refresh.attempt import Attempt, Quiet

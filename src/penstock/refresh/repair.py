@@ -17,7 +17,8 @@ from penstock.catalog.warehouse_folder import STORAGE_FOLDER, lost_stream_tables
 from penstock.engine.delta.definition import Definition
 from penstock.engine.failures.spark_message import parted
 from penstock.engine.spark.registry import MANAGED, restore, restore_view, schema_exists
-from penstock.engine.write.storage import Storage, standing
+from penstock.engine.write.storage import Storage
+from penstock.engine.write.storage_state import standing
 from penstock.errors import PenstockError
 from penstock.names import TableName
 from penstock.refresh.define import dependencies_of

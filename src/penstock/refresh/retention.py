@@ -26,7 +26,7 @@ from penstock.engine.changelog.changelog import Changelog
 from penstock.engine.delta.delta_log import DeltaLog
 from penstock.engine.run.workspace import Logs
 from penstock.engine.spark.registry import table_path
-from penstock.engine.write.storage import standing
+from penstock.engine.write.storage_state import standing
 from penstock.errors import FrontierLost, PenstockError, RetentionCut
 from penstock.graph.lag import format_lag
 from penstock.lang.statements import PassThrough

@@ -30,7 +30,8 @@ from penstock.engine.failures.spark_errors import understood
 from penstock.engine.run.workspace import Logs, Workspace
 from penstock.engine.write.commit import carry_frontier
 from penstock.engine.write.handles import Handles
-from penstock.engine.write.storage import Pin, Standing, Storage, standing
+from penstock.engine.write.storage import Storage
+from penstock.engine.write.storage_state import Pin, Standing, standing
 from penstock.errors import (
     CommitConflict,
     FrontierLost,
@@ -41,6 +42,7 @@ from penstock.errors import (
     SourceMissing,
     StateDamaged,
 )
+from penstock.failpoints import Failpoint, reach
 from penstock.names import Frontier, Interval, SourceVersion
 from penstock.refresh.attempt import Attempt, Quiet
 from penstock.refresh.compute import Computed, Work, compute
@@ -320,7 +322,9 @@ class Refresher:
         if decision.action is Action.REINITIALIZE:
             self._recorder.rebuilding(meta, decision, situation.cause)
         tell("compute", 0)
+        reach(Failpoint.DECIDED)
         computed = compute(work, decision, attempt.timed, tell)
+        reach(Failpoint.COMPUTED)
         redefined = computed.redefined or attempt.wanted
         committed_version, record = None, pin.record
         if computed.change is not None:
@@ -336,7 +340,9 @@ class Refresher:
                 committed = computed.commit(storage, pin, record)
             committed_version, computed = committed.version, replace(computed, applier=committed.applier)
             if redefined is not None:
+                reach(Failpoint.BEFORE_THE_DEFINITION)
                 self._redefine(meta, storage, redefined, work, committed.version, held)
+                reach(Failpoint.REDEFINED)
         else:
             committed_version = self._carried(attempt, computed.decision, situation, work, held)
         done = Completion(computed.decision, situation, pin, plan, computed, committed_version, record)
@@ -400,12 +406,14 @@ class Refresher:
         def known(source: str) -> Dependency | None:
             return next((each for each in self._catalog.dependencies_of(meta.id) if each.source_id == source), None)
 
-        return survey(meta, definition, found, pins, self._logs, self._view_hash, known, self._function_hash)
+        situation = survey(meta, definition, found, pins, self._logs, self._view_hash, known, self._function_hash)
+        reach(Failpoint.CLASSIFIED)
+        return situation
 
 
 def _planned(workspace: Workspace, definition: Definition, situation: Situation) -> Plan:
     try:
-        return workspace.plan(definition.query, definition.key, definition.shown, situation.schemas)
+        return workspace.plan(definition.query, definition.key, definition.visible_columns, situation.schemas)
     except QueryInvalid as invalid:
         # It could be analysed when it was defined: a table that Spark cannot find now is one that is away.
         meant = None if invalid.__context__ is None else understood(invalid.__context__, definition.name)
@@ -414,7 +422,7 @@ def _planned(workspace: Workspace, definition: Definition, situation: Situation)
 
 def _planned_anew(workspace: Workspace, definition: Definition, because: str) -> Plan:
     try:
-        return workspace.plan_anew(definition.query, definition.key, definition.shown)
+        return workspace.plan_anew(definition.query, definition.key, definition.visible_columns)
     except QueryInvalid as invalid:
         other = f"ALTER STREAM TABLE {definition.name} AS …"
         raise QueryInvalid(

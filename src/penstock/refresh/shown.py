@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any
 
 from penstock.catalog.model import StreamTableMeta
-from penstock.engine.write.storage import records
+from penstock.engine.write.storage_state import records
 from penstock.refresh.warehouse import Warehouse
 
 

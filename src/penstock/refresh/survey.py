@@ -17,7 +17,7 @@ from penstock.engine.delta.drift_verdict import Continue, classify_drift
 from penstock.engine.delta.interval import ChangeSet, classify
 from penstock.engine.delta.readable import require_readable
 from penstock.engine.run.workspace import Logs
-from penstock.engine.write.storage import Standing
+from penstock.engine.write.storage_state import Standing
 from penstock.errors import FrontierLost, QueryInvalid, SourceCopied
 from penstock.names import Frontier, SourceVersion
 

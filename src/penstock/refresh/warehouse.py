@@ -19,7 +19,7 @@ from penstock.engine.delta.definition import Definition, text_hash
 from penstock.engine.run.workspace import Logs, Workspace
 from penstock.engine.spark.columns_as_defined import Reads
 from penstock.engine.spark.registry import shared_path, view_text
-from penstock.engine.write.storage import standing
+from penstock.engine.write.storage_state import standing
 from penstock.errors import PenstockError, SourceMissing, StorageMissing
 from penstock.names import TableName
 from penstock.operators.source import Source

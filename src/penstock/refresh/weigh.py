@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from penstock.catalog.model import StreamTableMeta
 from penstock.catalog.reader import CatalogReader
 from penstock.compile.plan import Plan
-from penstock.engine.delta.delta_log import Snapshot
 from penstock.engine.delta.interval import ROW_BYTES, ChangeSet
+from penstock.engine.delta.snapshot import Snapshot
 from penstock.operators.delta_query import DeltaQuery
 from penstock.refresh.cost import FEW, RUNS, Choice, Size, choose
 from penstock.settings import Settings

@@ -8,12 +8,12 @@ from typing import Any
 from penstock.schedule.clock import Clock
 from penstock.schedule.dispatcher import Dispatcher
 from penstock.schedule.due import Picture
-from penstock.schedule.workshop import Workshop
+from penstock.schedule.refresh_executor import RefreshExecutor
 
 
 def begin_due(
     dispatcher: Dispatcher,
-    workshop: Workshop,
+    executor: RefreshExecutor,
     picture: Picture,
     clock: Clock,
     alone: AbstractContextManager[Any],
@@ -24,17 +24,17 @@ def begin_due(
     """
     with alone:
         asleep = dispatcher.asleep(picture, clock.now())
-    woken = workshop.woken(asleep)
+    woken = executor.woken(asleep)
     # Taken before the versions are pinned: whatever was committed by then is in them.
     now = clock.now()
     with alone:
         plan = dispatcher.plan(picture, now, woken)
     try:
         for key, skip in plan.skips.items():
-            workshop.skip(key, skip, now)
+            executor.skip(key, skip, now)
         if not plan.wanted:
             return
-        tour = workshop.begin(plan.wanted, now, plan.resting)
+        tour = executor.begin(plan.wanted, now, plan.resting)
     except Exception:
         with alone:
             dispatcher.not_begun(plan.wanted, clock.now())

@@ -1,4 +1,4 @@
-"""What to start next. Pure: it is told the time and how things went, and answers; it waits for nothing.
+"""What to start next. Pure: the caller passes the time and the outcomes; it waits for nothing.
 
     asleep  the tables to ask about: whether a quiet one, or one in error, has been woken by a change
     plan    the stream tables to begin a tour with: due or woken, nobody at work on them or on anything upstream of them
@@ -52,10 +52,10 @@ class Plan:
 class _Rest:
     failures: int
     until: datetime
-    shown: datetime | None
-    """What it showed when it failed."""
-    told: bool = False
-    """Whoever was blocked by it has been freed."""
+    stamp: datetime | None
+    """Its data timestamp when it failed."""
+    consumers_freed: bool = False
+    """The tables that it blocked are free to go on."""
 
 
 class Dispatcher:
@@ -158,7 +158,7 @@ class Dispatcher:
         return chosen
 
     def ended(self, task: Task, error: PenstockError | None, took: timedelta, now: datetime) -> None:
-        """A task is done; its tour has been told how far it came."""
+        """A task is done; its tour knows how far it came."""
         self._running.remove(task)
         if not task.tour.left():
             self._tours.remove(task.tour)
@@ -211,7 +211,7 @@ class Dispatcher:
 
     def _look_at(self, picture: Picture) -> None:
         if self._picture is None or picture.dag_version != self._picture.dag_version:
-            # Something was created, altered, resumed: whoever was blocked by it may go on.
+            # Something was created, altered, resumed: the tables that it blocked may go on.
             self._tried.clear()
             self._blocked.clear()
             known = picture.tables.keys()
@@ -260,8 +260,8 @@ class Dispatcher:
         """
         back: set[str] = set()
         for meta in picture.scheduled():
-            key, shown = meta.table_id, meta.data_timestamp
-            if key in claimed or (shown is not None and now - shown <= picture.lags[key]):
+            key, stamp = meta.table_id, meta.data_timestamp
+            if key in claimed or (stamp is not None and now - stamp <= picture.lags[key]):
                 continue
             upstream = picture.graph.upstream(key) & picture.tables.keys()
             busy = upstream & claimed
@@ -275,14 +275,14 @@ class Dispatcher:
     def _end_rests_of_the_mended(self, picture: Picture) -> None:
         """Somebody has brought it forward by hand: whatever was the matter has passed."""
         for key, rest in list(self._rests.items()):
-            if key in picture.tables and picture.tables[key].data_timestamp != rest.shown:
+            if key in picture.tables and picture.tables[key].data_timestamp != rest.stamp:
                 self._arrived(key, quiet=False)
 
     def _free_consumers_of_the_rested(self, picture: Picture, now: datetime) -> None:
-        """A rest that is over frees whoever was blocked by it, once."""
+        """A rest that is over frees the tables that it blocked, once."""
         for key, rest in self._rests.items():
-            if not rest.told and now >= rest.until and key in picture.graph.nodes:
-                rest.told = True
+            if not rest.consumers_freed and now >= rest.until and key in picture.graph.nodes:
+                rest.consumers_freed = True
                 for consumer in picture.graph.downstream(key):
                     self._tried.pop(consumer, None)
 
@@ -316,9 +316,9 @@ class Dispatcher:
         return min(self._promised(tour, key) for key in {task.key, *waiting})
 
     def _promised(self, tour: Tour, key: str) -> datetime:
-        shown = tour.scene.tables[key].data_timestamp
+        stamp = tour.scene.tables[key].data_timestamp
         lag = self._picture.lags.get(key) if self._picture is not None else None
-        return _EPOCH if shown is None or lag is None else shown + lag
+        return _EPOCH if stamp is None or lag is None else stamp + lag
 
 
 def _is_given_another_try(before: StreamTableMeta, after: StreamTableMeta) -> bool:

@@ -14,7 +14,6 @@ import asyncio
 import logging
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -35,6 +34,8 @@ from penstock.changes.wire.event_json import milliseconds
 from penstock.engine.changelog.changelog import Changelog
 from penstock.engine.run.workspace import Logs
 from penstock.errors import NotRetained, PenstockError, Retry, SourceMissing
+from penstock.recently_used import RecentlyUsed
+from penstock.said_once import SaidOnce
 from penstock.subscribe.feed import LOOK_SECONDS
 from penstock.subscribe.journal import catch_up, prune
 from penstock.subscribe.wake import Sleeper, wake
@@ -76,13 +77,13 @@ class AllChanges:
         self._catalog, self._logs = catalog, logs
         self._ring = CdcBuffer(ring_events)
         self._tables: dict[str, _Table] = {}
-        self._told: dict[str, str] = {}
+        self._warned = SaidOnce()
         self._turn = threading.RLock()
         self._asked_at = float("-inf")
         self._pruned_at = float("-inf")
-        self._kept: OrderedDict[tuple[str, int], CommitChanges] = OrderedDict()
-        self._kept_bytes = 0
-        self._keeping = threading.Lock()
+        self._kept: RecentlyUsed[tuple[str, int], CommitChanges] = RecentlyUsed(
+            KEPT_BYTES, lambda changes: changes.nbytes, least=1
+        )
         self._sleepers: set[Sleeper] = set()
         self._sleeping = threading.Lock()
         self._journal()
@@ -235,8 +236,7 @@ class AllChanges:
 
     def _tell(self, name: str, error: Exception) -> None:
         text = str(error)
-        if self._told.get(name) != text:
-            self._told[name] = text
+        if self._warned.is_news(name, text):
             _log.warning("changes of %s cannot be followed now: %s", name or "stream tables", text)
 
     def _fill(self) -> None:
@@ -333,23 +333,15 @@ class AllChanges:
 
     def _changes(self, entry: JournalEntry) -> CommitChanges:
         place = entry.table_id, entry.version
-        with self._keeping:
-            kept = self._kept.get(place)
-            if kept is not None:
-                self._kept.move_to_end(place)
-                return kept
+        kept = self._kept.get(place)
+        if kept is not None:
+            return kept
         table = self._table(entry)
         try:
             found = table.changelog.changes(table.changelog.entry(entry.version))
         except SourceMissing:
             raise _gone(entry) from None
-        with self._keeping:
-            if place not in self._kept:
-                self._kept[place] = found
-                self._kept_bytes += found.nbytes
-            while self._kept_bytes > KEPT_BYTES and len(self._kept) > 1:
-                _, gone = self._kept.popitem(last=False)
-                self._kept_bytes -= gone.nbytes
+        self._kept.put(place, found)
         return found
 
     def _table(self, entry: JournalEntry) -> _Table:

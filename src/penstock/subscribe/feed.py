@@ -19,6 +19,7 @@ from typing import Protocol
 from penstock.changes.wire.notification_ref import NotificationRef
 from penstock.engine.changelog.changelog import Changelog
 from penstock.errors import PenstockError, Retry, SubscriptionEnded
+from penstock.said_once import SaidOnce
 from penstock.subscribe.table_feed import TableFeed
 
 LOOK_SECONDS = 0.02
@@ -58,7 +59,7 @@ class Feed:
         self._lock = threading.RLock()
         self._closed = threading.Event()
         self._thread: threading.Thread | None = None
-        self._told: dict[str, str] = {}
+        self._warned = SaidOnce()
 
     def follow(self, changelog: Changelog, follower: Follower, since: int) -> TableFeed:
         """The follower hears of every commit after a version, those that are there at once, and of none twice."""
@@ -166,8 +167,7 @@ class Feed:
             return list(table.followers)
 
     def _note(self, table: TableFeed, error: Exception) -> None:
-        if self._told.get(table.name) != str(error):
-            self._told[table.name] = str(error)
+        if self._warned.is_news(table.name, str(error)):
             _log.warning("%s cannot be looked at now: %s", table.name, error)
 
     def _moments(self, tables: list[TableFeed]) -> dict[str, datetime]:

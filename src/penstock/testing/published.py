@@ -33,7 +33,8 @@ from penstock.engine.delta.storage_schema import arrow_schema
 from penstock.engine.write.apply import Change
 from penstock.engine.write.commit import commit
 from penstock.engine.write.merge_predicate import OP
-from penstock.engine.write.storage import DEFINITION_KEY, ID_KEY, Layout, Storage, key_configuration
+from penstock.engine.write.storage import Storage
+from penstock.engine.write.table_properties import DEFINITION_KEY, ID_KEY, Layout, key_configuration
 from penstock.names import WEIGHT, Frontier, TableName
 
 Row = dict[str, Any]

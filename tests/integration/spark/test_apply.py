@@ -18,9 +18,10 @@ import pyarrow as pa
 import pytest
 
 import penstock.engine.write.apply_delta_rs as apply_delta_rs
-from penstock.engine.write.apply import Applier, Change, Kind
+from penstock.engine.write.apply import Applier, Change, ChangeKind
 from penstock.engine.write.merge_predicate import OP
-from penstock.engine.write.storage import Layout, Storage
+from penstock.engine.write.storage import Storage
+from penstock.engine.write.table_properties import Layout
 from penstock.names import WEIGHT, quote
 from stored import ID, NAN, SAMPLES, Model, apply_now, bag, bits, schema, table
 
@@ -45,7 +46,7 @@ class Twins:
         }
 
     def apply(
-        self, kind: Kind, rows: list[dict[str, Any]], *, schema_json: str | None = None, frame: bool = False
+        self, kind: ChangeKind, rows: list[dict[str, Any]], *, schema_json: str | None = None, frame: bool = False
     ) -> None:
         """Commit one change to both; as a DataFrame to Spark's if `frame`."""
         net = self.model.apply(kind, rows, schema_json)
@@ -301,7 +302,7 @@ def sql_type(kind: str) -> str:
     return {"byte": "TINYINT", "short": "SMALLINT", "integer": "INT", "long": "BIGINT"}.get(kind, kind)
 
 
-def one_file_per_row(folder: Path, kind: Kind) -> Storage:
+def one_file_per_row(folder: Path, kind: ChangeKind) -> Storage:
     """Each row in a file of its own beside a plain one, so that bounds and dictionary decide whether it is read."""
     types = schema(id="long", **TYPES)
     storage = Storage.create(folder / kind, Layout(types, ("id",)), {"penstock.id": ID})

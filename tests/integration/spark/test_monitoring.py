@@ -186,14 +186,14 @@ def test_pages_and_totals(shop: StreamTables) -> None:
 
 def test_looking_raises_alerts_once(shop: StreamTables) -> None:
     late = shop._warehouse.now() + timedelta(hours=3)
-    assert [(each.stream_table, each.event.value) for each in shop._monitor.look(late)] == [
+    assert [(each.stream_table, each.event.value) for each in shop._monitor.judge(late)] == [
         ("shop.revenue", "lag_exceeded"),
         ("shop.top", "lag_exceeded"),
     ]
-    assert shop._monitor.look(late) == ()
+    assert shop._monitor.judge(late) == ()
     assert [each.event.value for each in shop.alerts("top")] == ["lag_exceeded"]
     shop.refresh("top")
-    recovered = shop._monitor.look(shop._warehouse.now())
+    recovered = shop._monitor.judge(shop._warehouse.now())
     assert [each.event.value for each in recovered] == ["lag_recovered", "lag_recovered"]
 
 

@@ -20,7 +20,8 @@ from penstock.engine.delta.interval import Way, classify
 from penstock.engine.read import pruning
 from penstock.engine.read.scan import changes
 from penstock.engine.write import layout
-from penstock.engine.write.storage import FILE_SIZE, Storage
+from penstock.engine.write.storage import Storage
+from penstock.engine.write.table_properties import FILE_SIZE
 from penstock.errors import CommitConflict, StreamTableNotFound
 from penstock.names import WEIGHT
 from penstock.testing.oracle import assert_exact

@@ -10,7 +10,8 @@ import pytest
 
 from penstock.engine.delta.definition import Definition
 from penstock.engine.delta.delta_log import DeltaLog
-from penstock.engine.write.storage import Storage, records, standing
+from penstock.engine.write.storage import Storage
+from penstock.engine.write.storage_state import records, standing
 from penstock.errors import KeyViolated, PenstockError, QueryFailed, QueryInvalid
 from penstock.testing.oracle import assert_exact
 

@@ -10,7 +10,8 @@ import pytest
 from pyspark.sql.types import DoubleType, LongType, StringType, StructField, StructType
 
 from penstock.engine.delta.allow_list import Protocol
-from penstock.engine.delta.delta_log import DataFile, Metadata, Snapshot
+from penstock.engine.delta.log_entry import DataFile, Metadata
+from penstock.engine.delta.snapshot import Snapshot
 from penstock.names import WEIGHT
 from penstock.refresh.advise import advise_source, advise_table, table_columns
 

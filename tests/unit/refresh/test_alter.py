@@ -13,7 +13,9 @@ import pytest
 from penstock.catalog.model import UNSET, RefreshMode
 from penstock.engine.delta.definition import Definition
 from penstock.engine.delta.delta_log import DeltaLog
-from penstock.engine.write.storage import DEFINITION_KEY, Standing, Storage, standing
+from penstock.engine.write.storage import Storage
+from penstock.engine.write.storage_state import Standing, standing
+from penstock.engine.write.table_properties import DEFINITION_KEY
 from penstock.errors import CatalogError, CommitConflict
 from penstock.refresh import alter as altering
 from penstock.testing.published import Published, PublishedTable

@@ -13,7 +13,7 @@ from deltalake import write_deltalake
 
 from penstock.catalog import Dependency, SourceType, StreamTableMeta
 from penstock.engine.delta.definition import Definition
-from penstock.engine.write.storage import DEFINITION_KEY
+from penstock.engine.write.table_properties import DEFINITION_KEY
 from penstock.refresh.grounds import Grounds, grounds
 from penstock.settings import Settings
 from penstock.testing.published import Published, PublishedTable

@@ -34,7 +34,9 @@ from penstock.engine.delta.definition import Definition
 from penstock.engine.run.workspace import Logs
 from penstock.engine.write.apply import Change
 from penstock.engine.write.commit import commit
-from penstock.engine.write.storage import DEFINITION_KEY, ID_KEY, Layout, Standing, Storage, records, standing
+from penstock.engine.write.storage import Storage
+from penstock.engine.write.storage_state import Standing, records, standing
+from penstock.engine.write.table_properties import DEFINITION_KEY, ID_KEY, Layout
 from penstock.errors import CatalogUnusable
 from penstock.names import WEIGHT, TableName
 from penstock.refresh import settle as settling

@@ -343,9 +343,9 @@ def test_a_tour_that_could_not_begin_is_tried_again_after_a_rest_not_at_the_next
 
     stage, clock = Stage({"a": "t"}, lag=86_400), FakeClock(NOW)
     stage.set("a", data_timestamp=NOW - timedelta(days=3))
-    workshop: Any = Down()
+    executor: Any = Down()
     with pytest.raises(CatalogError):
-        begin_due(stage.dispatcher, workshop, stage.picture(), clock, nullcontext())
+        begin_due(stage.dispatcher, executor, stage.picture(), clock, nullcontext())
     assert stage.plan(NOW + SECOND) == set()
     assert stage.plan(NOW + 3 * SECOND) == {"a"}
 
@@ -361,8 +361,8 @@ def test_a_tour_stands_for_the_moment_before_its_versions_were_pinned() -> None:
             clock.sleep(5)
             return Tour(Scene(stage.tables, stage.graph(), ("a",), {}), wanted, stamp, resting)
 
-    workshop: Any = Slow()
-    begin_due(stage.dispatcher, workshop, stage.picture(), clock, nullcontext())
+    executor: Any = Slow()
+    begin_due(stage.dispatcher, executor, stage.picture(), clock, nullcontext())
     assert [task.tour.stamp for task in stage.start_all()] == [NOW]
 
 

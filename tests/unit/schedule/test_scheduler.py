@@ -35,7 +35,7 @@ READS = {"a": ["t"], "b": ["a"], "c": ["t"]}
 
 
 class Bench:
-    """A workshop whose refreshes are functions of the test."""
+    """A executor whose refreshes are functions of the test."""
 
     def __init__(self) -> None:
         self.tables = {
@@ -403,15 +403,15 @@ def test_a_worker_that_could_not_start_is_hired_again(
     monkeypatch.setattr(scheduler_module, "CRASH_PAUSE", 0.05)
     refused = [2]
 
-    def hire(labour: Callable[[], None], number: int) -> threading.Thread:
+    def new_thread(work: Callable[[], None], number: int) -> threading.Thread:
         if refused[0]:
             refused[0] -= 1
             raise RuntimeError("no thread to be had")
-        return threading.Thread(target=labour, daemon=True)
+        return threading.Thread(target=work, daemon=True)
 
     with SqliteCatalog(tmp_path / "catalog.db") as catalog:
         held = Settings(scheduler_interval_ms=20)
-        scheduler = Scheduler(bench, catalog, lambda: held, SteadyClock(SystemClock()), hire)
+        scheduler = Scheduler(bench, catalog, lambda: held, SteadyClock(SystemClock()), new_thread)
         running = Running(scheduler)
         until(lambda: set(bench.done) == set(READS))
         running.stop()

@@ -51,7 +51,7 @@ class Definition:
         return None if self.target_lag_seconds is None else timedelta(seconds=self.target_lag_seconds)
 
     @property
-    def shown(self) -> tuple[str, ...]:
+    def visible_columns(self) -> tuple[str, ...]:
         """The columns by the names that users see."""
         return tuple(visible for visible, _, _ in self.columns)
 

@@ -17,7 +17,9 @@ from uuid import NAMESPACE_URL, uuid5
 from penstock.catalog.warehouse_folder import STORAGE_FOLDER
 from penstock.engine.delta.definition import Definition
 from penstock.engine.run.workspace import Logs
-from penstock.engine.write.storage import DEFINITION_KEY, FORMER_IDS_KEY, ID_KEY, Standing, Storage, ids_of, standing
+from penstock.engine.write.storage import Storage
+from penstock.engine.write.storage_state import Standing, standing
+from penstock.engine.write.table_properties import DEFINITION_KEY, FORMER_IDS_KEY, ID_KEY, ids_of
 from penstock.errors import CommitConflict, PenstockError
 from penstock.places import Places
 
@@ -53,7 +55,7 @@ def _one(
             found = standing(logs.at(path))
             definition = Definition.from_json(found.definition)
         except (PenstockError, KeyError, ValueError):
-            # Half made, or not ours: whoever asks for it is told.
+            # Half made, or not ours: asking for it raises the error.
             return
         moved = replace(definition, sources=_sources(definition, found, former, written_out))
         changes: dict[str, str] = {}

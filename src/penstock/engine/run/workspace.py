@@ -98,7 +98,7 @@ class Workspace:
             try:
                 yield
             finally:
-                # Rows that are read later, by whoever got them, may be of any size.
+                # The caller reads these rows later, and they may be of any size.
                 self.tuning.apply({})
 
     def bind(self, query: str) -> BoundQuery:
@@ -130,8 +130,8 @@ class Workspace:
         nulls = ", ".join(f"CAST(NULL AS {type_}) AS {quote(visible)}" for visible, _, type_ in wanted.columns)
         schema = self.session.sql(f"SELECT {nulls}").schema
         # Spark must not know that there are no rows, or it would find that nothing of them is used.
-        unread = self.session.createDataFrame(self.session.sparkContext.emptyRDD(), schema)
-        self._analyzer.check(query, {name: unread})
+        nothing = self.session.createDataFrame(self.session.sparkContext.emptyRDD(), schema)
+        self._analyzer.check(query, {name: nothing})
 
     def plan(self, query: str, key: tuple[str, ...], columns: tuple[str, ...], schemas: object) -> Plan:
         """The compiled plan; `schemas` stands for everything outside the definition that it depends on.
@@ -206,11 +206,11 @@ class Workspace:
     def _schema(self, path: str) -> StructType:
         return self.logs.at(path).snapshot().schema
 
-    def shown(self, definition: Definition, path: str, version: int) -> DataFrame:
+    def visible_rows(self, definition: Definition, path: str, version: int) -> DataFrame:
         """What a user sees of the storage at a version, through Delta's own reader."""
         stored = self.session.read.format("delta").option("versionAsOf", version).load(path)
-        stored.createOrReplaceTempView("__ps_shown_storage")
-        return self.session.sql(view_query(definition, "`__ps_shown_storage`"))
+        stored.createOrReplaceTempView("__ps_visible_storage")
+        return self.session.sql(view_query(definition, "`__ps_visible_storage`"))
 
     def stored_rows(self, path: str, version: int) -> int:
         """How many rows a user sees in the storage at a version, whatever definition they were stored under."""
@@ -241,14 +241,14 @@ class Workspace:
         return self._by_name(TableName.parse(view))
 
 
-def as_storage(shown: DataFrame, definition: Definition, schema: StructType, names: Sequence[str]) -> DataFrame:
+def as_storage(rows: DataFrame, definition: Definition, schema: StructType, names: Sequence[str]) -> DataFrame:
     """The rows that a stream table shows in the form of its storage: what its view does not look at is NULL."""
     visible = {stored: name for name, stored, _ in definition.columns}
     one = {WEIGHT: F.lit(1).cast("bigint"), SHOWN: F.lit(True)}
-    return shown.select(
+    return rows.select(
         *(
             (
-                shown[quote(visible[name])]
+                rows[quote(visible[name])]
                 if name in visible
                 else one[name]
                 if name in one

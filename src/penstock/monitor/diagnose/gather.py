@@ -10,7 +10,7 @@ from penstock.catalog.model import SCHEDULER, Dependency, Lease, RefreshMode, So
 from penstock.compile.plan import compile_query
 from penstock.engine.delta.definition import Definition
 from penstock.engine.delta.interval import ChangeSet, classify
-from penstock.engine.write.storage import Standing, standing
+from penstock.engine.write.storage_state import Standing, standing
 from penstock.errors import FrontierLost, PenstockError, SourceMissing
 from penstock.graph.cycles import way_back
 from penstock.graph.dag import StreamGraph
@@ -23,7 +23,7 @@ from penstock.refresh.survey import Pins, stored_frontier
 from penstock.refresh.warehouse import Warehouse
 
 HISTORY = 50
-"""So many refreshes are looked at."""
+"""The newest refreshes that a diagnosis reads."""
 
 
 def gather(warehouse: Warehouse, meta: StreamTableMeta, minimum: timedelta) -> Case:

@@ -6,7 +6,7 @@ import sqlite3
 from pathlib import Path
 
 
-def connect_to_look(path: Path, patience: float) -> sqlite3.Connection:
+def open_readonly(path: Path, patience: float) -> sqlite3.Connection:
     """A connection for one look: whether another user's writer is at work can be another matter by the next."""
     address = f"{path.absolute().as_uri()}?mode=ro"
     try:

@@ -1,4 +1,4 @@
-"""The scheduler's workshop: what is wrong with one table is no other table's business."""
+"""The scheduler's executor: what is wrong with one table is no other table's business."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from penstock.names import TableName
 from penstock.refresh.together import Outcome
 from penstock.refresh.tour import Arrival, Skip, Tour
 from penstock.refresh.warehouse import Warehouse
-from penstock.schedule import workshop as workshop_module
-from penstock.schedule.workshop import WarehouseWorkshop
+from penstock.schedule import refresh_executor as executor_module
+from penstock.schedule.refresh_executor import WarehouseExecutor
 from penstock.testing.published import Published
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -63,7 +63,7 @@ def test_a_source_that_cannot_be_reached_keeps_nobody_else_from_setting_out(
 ) -> None:
     add(warehouse, "good", written(tmp_path / "orders"))
     add(warehouse, "bad", unreachable(tmp_path / "far"))
-    tour = WarehouseWorkshop(warehouse).begin(frozenset({"good", "bad"}), NOW, frozenset())
+    tour = WarehouseExecutor(warehouse).begin(frozenset({"good", "bad"}), NOW, frozenset())
     assert tour.scene.versions == {"good's source": 0}
     assert tour.ready() == ["bad", "good"]
 
@@ -74,19 +74,19 @@ def test_a_source_that_cannot_be_reached_wakes_nobody_and_keeps_nobody_asleep(
     orders, far = written(tmp_path / "orders"), written(tmp_path / "far")
     add(warehouse, "good", orders)
     add(warehouse, "bad", far)
-    workshop = WarehouseWorkshop(warehouse)
-    assert workshop.picture() is not None
-    tour = workshop.begin(frozenset({"good", "bad"}), NOW, frozenset())
+    executor = WarehouseExecutor(warehouse)
+    assert executor.picture() is not None
+    tour = executor.begin(frozenset({"good", "bad"}), NOW, frozenset())
     for key in ("good", "bad"):
-        workshop._note_quiet(tour, key)
+        executor._note_quiet(tour, key)
     written(orders)
     (far / "_delta_log").rename(far / "away")
     (far / "_delta_log").symlink_to(far / "_delta_log")
-    assert workshop.woken({"good", "bad"}) == {"good"}
+    assert executor.woken({"good", "bad"}) == {"good"}
 
 
 def test_a_table_that_was_dropped_while_it_ran_is_skipped_in_silence(warehouse: Warehouse) -> None:
-    WarehouseWorkshop(warehouse).skip("gone", Skip("STILL_RUNNING", "the refresh before it has not ended"), NOW)
+    WarehouseExecutor(warehouse).skip("gone", Skip("STILL_RUNNING", "the refresh before it has not ended"), NOW)
     assert warehouse.catalog.recent_history() == []
 
 
@@ -94,12 +94,12 @@ def test_a_table_that_another_process_holds_is_skipped_and_history_says_so_once(
     warehouse: Warehouse, tmp_path: Path
 ) -> None:
     add(warehouse, "held", written(tmp_path / "orders"))
-    catalog, workshop = warehouse.catalog, WarehouseWorkshop(warehouse)
+    catalog, executor = warehouse.catalog, WarehouseExecutor(warehouse)
     (meta,) = catalog.get_all()
     catalog.acquire_lease(meta.id, "elsewhere:1:abc", timedelta(minutes=5), now=catalog.now())
     for _ in range(3):
-        tour = workshop.begin(frozenset({"held"}), NOW, frozenset())
-        assert isinstance(workshop.carry_out(tour, "held").error, TableBusy)
+        tour = executor.begin(frozenset({"held"}), NOW, frozenset())
+        assert isinstance(executor.carry_out(tour, "held").error, TableBusy)
     (line,) = catalog.recent_history()
     assert (line.action, line.status) == ("SKIP", "SKIPPED")
     assert line.reason is not None
@@ -116,21 +116,21 @@ def test_a_table_suspended_since_its_tour_began_is_left_alone_and_the_others_hav
         done.append((key, how))
         return Outcome(Arrival())
 
-    monkeypatch.setattr(workshop_module, "carry_out", carried_out)
+    monkeypatch.setattr(executor_module, "carry_out", carried_out)
     for name in ("stopped", "going"):
         add(warehouse, name, written(tmp_path / name))
-    catalog, workshop = warehouse.catalog, WarehouseWorkshop(warehouse)
-    tour = workshop.begin(frozenset({"stopped", "going"}), NOW, frozenset())
+    catalog, executor = warehouse.catalog, WarehouseExecutor(warehouse)
+    tour = executor.begin(frozenset({"stopped", "going"}), NOW, frozenset())
     catalog.update_status(catalog.get_by_table_id("stopped").id, Status.SUSPENDED, now=NOW)
-    assert workshop.carry_out(tour, "stopped") == Outcome(Arrival(blocked=True))
-    assert workshop.carry_out(tour, "going") == Outcome(Arrival())
+    assert executor.carry_out(tour, "stopped") == Outcome(Arrival(blocked=True))
+    assert executor.carry_out(tour, "going") == Outcome(Arrival())
     assert done == [("going", {"patience": timedelta(0), "fused": True})]
 
 
 def test_workers_may_note_what_is_quiet_while_the_loop_looks(warehouse: Warehouse, tmp_path: Path) -> None:
     add(warehouse, "a", written(tmp_path / "orders"))
-    catalog, workshop = warehouse.catalog, WarehouseWorkshop(warehouse)
-    tour = workshop.begin(frozenset({"a"}), NOW, frozenset())
+    catalog, executor = warehouse.catalog, WarehouseExecutor(warehouse)
+    tour = executor.begin(frozenset({"a"}), NOW, frozenset())
     graph, ended = tour.scene.graph, threading.Event()
     many = {f"worker's {number}": graph.nodes["a"] for number in range(20_000)}
     wide = replace(tour.scene, graph=replace(graph, sources={**graph.sources, **{key: frozenset() for key in many}}))
@@ -138,7 +138,7 @@ def test_workers_may_note_what_is_quiet_while_the_loop_looks(warehouse: Warehous
 
     def work() -> None:
         for key in itertools.cycle(many):
-            workshop._note_quiet(busy, key)
+            executor._note_quiet(busy, key)
             if ended.is_set():
                 return
 
@@ -147,9 +147,9 @@ def test_workers_may_note_what_is_quiet_while_the_loop_looks(warehouse: Warehous
     worker.start()
     try:
         for _ in range(200):
-            # Whatever changes the graph makes the workshop forget tables that are gone.
+            # Whatever changes the graph makes the executor forget tables that are gone.
             catalog.update_status(1, Status.INITIALIZING, now=catalog.now())
-            assert workshop.picture() is not None
+            assert executor.picture() is not None
     finally:
         ended.set()
         worker.join()
@@ -160,49 +160,49 @@ def test_a_table_in_error_is_woken_by_what_it_failed_on_and_by_nothing_else(
     warehouse: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     failing = Outcome(Arrival(blocked=True), QueryFailed(name="st", why="division by zero"))
-    monkeypatch.setattr(workshop_module, "carry_out", lambda *_, **__: failing)
+    monkeypatch.setattr(executor_module, "carry_out", lambda *_, **__: failing)
     orders = written(tmp_path / "orders")
     add(warehouse, "st", orders)
-    workshop, catalog = WarehouseWorkshop(warehouse), warehouse.catalog
+    executor, catalog = WarehouseExecutor(warehouse), warehouse.catalog
     (meta,) = catalog.get_all()
     catalog.update_status(meta.id, Status.ERROR, now=catalog.now())
     # Its own storage is read for its definition.
     with Published.open(tmp_path / "other") as world:
         storage = world.keyed("st", {"k": "long"}, key=("k",)).storage.path
         catalog.update_definition(meta.id, now=catalog.now(), path=storage)
-        workshop.picture()
-        assert workshop.woken({"st"}) == {"st"}, "what it failed on at first is not known"
-        try_once(workshop)
-        assert workshop.woken({"st"}) == frozenset()
+        executor.picture()
+        assert executor.woken({"st"}) == {"st"}, "what it failed on at first is not known"
+        try_once(executor)
+        assert executor.woken({"st"}) == frozenset()
         written(orders)
-        assert workshop.woken({"st"}) == {"st"}
-        try_once(workshop)
-        assert workshop.woken({"st"}) == frozenset()
+        assert executor.woken({"st"}) == {"st"}
+        try_once(executor)
+        assert executor.woken({"st"}) == frozenset()
         catalog.update_status(meta.id, Status.ACTIVE, now=catalog.now())
-        workshop.picture()
-        assert workshop._failed_on == {}
+        executor.picture()
+        assert executor._failed_on == {}
 
 
 def test_a_change_between_the_look_and_the_try_wakes_again(
     warehouse: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     failing = Outcome(Arrival(blocked=True), QueryFailed(name="st", why="division by zero"))
-    monkeypatch.setattr(workshop_module, "carry_out", lambda *_, **__: failing)
+    monkeypatch.setattr(executor_module, "carry_out", lambda *_, **__: failing)
     orders = written(tmp_path / "orders")
     add(warehouse, "st", orders)
-    workshop, catalog = WarehouseWorkshop(warehouse), warehouse.catalog
+    executor, catalog = WarehouseExecutor(warehouse), warehouse.catalog
     (meta,) = catalog.get_all()
     catalog.update_status(meta.id, Status.ERROR, now=catalog.now())
-    workshop.picture()
-    tour = workshop.begin(frozenset({"st"}), NOW, frozenset())
+    executor.picture()
+    tour = executor.begin(frozenset({"st"}), NOW, frozenset())
     written(orders)
-    workshop.carry_out(tour, "st")
+    executor.carry_out(tour, "st")
     with Published.open(tmp_path / "other") as world:
         storage = world.keyed("st", {"k": "long"}, key=("k",)).storage.path
         catalog.update_definition(meta.id, now=catalog.now(), path=storage)
-        workshop.picture()
-        assert workshop.woken({"st"}) == {"st"}
+        executor.picture()
+        assert executor.woken({"st"}) == {"st"}
 
 
-def try_once(workshop: WarehouseWorkshop) -> None:
-    assert workshop.carry_out(workshop.begin(frozenset({"st"}), NOW, frozenset()), "st").error is not None
+def try_once(executor: WarehouseExecutor) -> None:
+    assert executor.carry_out(executor.begin(frozenset({"st"}), NOW, frozenset()), "st").error is not None

@@ -2,7 +2,7 @@
 
 `CREATE TABLE … USING delta LOCATION` begins a Delta log where it finds none, and `CREATE SCHEMA` makes a folder. Where
 a disk is only away for a moment that would put an empty table in the place of the real one. What is registered here is
-what those statements would have registered; whether there is a table is found out by whoever reads it. `DROP TABLE` and
+what those statements would have registered; the first read finds out whether there is a table. `DROP TABLE` and
 `DROP SCHEMA` remove files; what is taken out here keeps them.
 """
 

@@ -1,4 +1,4 @@
-"""The tally: what this process has done, counted while it happens. Starts from zero with the process.
+"""What this process has done, counted while it happens. Starts from zero with the process.
 
 Prometheus expects counters to start again and adds up those of several workers, so they need no place in the catalog.
 """
@@ -15,7 +15,7 @@ BUCKETS: Final = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800)
 """Seconds; a small refresh takes some tenths, a rebuild minutes."""
 
 
-class Tally:
+class ProcessCounters:
     """Counts refreshes and alerts; a sink of alerts, and an observer of refreshes."""
 
     name = "metrics"

@@ -1,4 +1,4 @@
-"""The lookout: collects what `watch` judges, and keeps the open episodes from one look to the next."""
+"""Episodes: collects what `watch` judges, and keeps the open ones from one check to the next."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ NEWEST_ALERTS: Final = 1000
 """Alerts of one stream table that are read to find out which of its episodes are open."""
 
 
-class Lookout:
-    """Looks whenever the scheduler asks it to."""
+class EpisodeTracker:
+    """Judges whenever the scheduler asks it to."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class Lookout:
         self._period = period
         self._episodes: Episodes | None = None
 
-    def look(self, now: datetime, retention: Iterable[Retention] = ()) -> tuple[Alert, ...]:
+    def judge(self, now: datetime, retention: Iterable[Retention] = ()) -> tuple[Alert, ...]:
         """The alerts to raise now."""
         settings = self._settings()
         rows = status(self._catalog, now, timedelta(seconds=settings.min_target_lag_seconds))
@@ -64,7 +64,7 @@ class Lookout:
         return seen.alerts
 
     def forget(self) -> None:
-        """Another process may look from now on: the next look begins with what the catalog says."""
+        """Another process may judge from now on: the next check begins with what the catalog says."""
         self._episodes = None
 
     def _durations(self, stream_table_id: int) -> tuple[timedelta, ...]:

@@ -18,10 +18,11 @@ from penstock.refresh.grounds import Grounds, grounds
 from penstock.refresh.together import Outcome, begin, carry_out
 from penstock.refresh.tour import Arrival, Skip, Tour
 from penstock.refresh.warehouse import Warehouse
+from penstock.said_once import SaidOnce
 from penstock.schedule.due import Picture
 
 
-class Workshop(Protocol):
+class RefreshExecutor(Protocol):
     """What the scheduler asks for."""
 
     def picture(self) -> Picture | None:
@@ -46,8 +47,8 @@ class Workshop(Protocol):
         """True if nothing can be computed any more in this process."""
 
 
-class WarehouseWorkshop:
-    """The workshop of a real warehouse."""
+class WarehouseExecutor:
+    """The executor of a real warehouse."""
 
     def __init__(self, warehouse: Warehouse) -> None:
         self._warehouse = warehouse
@@ -60,8 +61,8 @@ class WarehouseWorkshop:
         """Table in error → what it depended on when it was last begun."""
         self._failed_on: dict[str, Grounds] = {}
         """Table in error → what it depended on when it failed again; a try on the same would fail the same way."""
-        self._held: set[str] = set()
-        """Tables that another process was found to be at: said once, not at every try."""
+        self._said = SaidOnce()
+        """Of tables that another process works on: a skip is noted once, not at every try."""
 
     def picture(self) -> Picture | None:
         warehouse = self._warehouse
@@ -86,7 +87,7 @@ class WarehouseWorkshop:
         in_error = self._in_error(keys)
         asked = [key for key in keys if key in self._seen and key not in in_error]
         newest = {base: self._version(base) for base in {base for key in asked for base in self._seen[key]}}
-        # A table that cannot be read wakes nobody: whoever reads it at its time says so.
+        # A table that cannot be read wakes nobody: the refresh that reads it at its time says so.
         moved = {key for key in asked if any(newest[base] not in {None, at} for base, at in self._seen[key].items())}
         return frozenset(moved.union(key for key, meta in in_error.items() if self._is_on_other_grounds(meta)))
 
@@ -124,9 +125,8 @@ class WarehouseWorkshop:
 
     def _note_held(self, tour: Tour, key: str, error: PenstockError | None) -> None:
         if not isinstance(error, TableBusy):
-            self._held.discard(key)
-        elif key not in self._held:
-            self._held.add(key)
+            self._said.forget(key)
+        elif self._said.is_news(key):
             self.skip(key, Skip(error.condition, error.text), tour.stamp)
 
     def _in_error(self, keys: Collection[str]) -> dict[str, StreamTableMeta]:
