@@ -26,6 +26,15 @@ from penstock.catalog.warehouse_folder import (
 )
 from penstock.changes.filter.moments import read_timestamp
 from penstock.changes.wire.change_event import ChangeEvent
+from penstock.ddl.alter import alter, postpone, redefinition, status_of
+from penstock.ddl.create import Proposal, make, mode_of, propose
+from penstock.ddl.drop import drop
+from penstock.ddl.guard_names import guard_names
+from penstock.ddl.guard_versions import guard_versions
+from penstock.ddl.names_of_others import names_of, refuse_names_of_others
+from penstock.ddl.outcome import Replacement, StreamTableInfo, changed, column_changes, created, unchanged
+from penstock.ddl.repair import RepairReport, rebuild
+from penstock.ddl.settle import Opened, refuse_broken_foreign, settle
 from penstock.engine.changelog.changelog import Changelog
 from penstock.engine.read.rows_as_view import rows_as_views
 from penstock.engine.run.workspace import Logs
@@ -72,6 +81,9 @@ from penstock.lang.plain_refresh import PlainRefresh, plain_refresh
 from penstock.lang.script import half_way, read_script
 from penstock.lang.unknown_name import LOST, what_was_meant
 from penstock.lang.written import inserted_into
+from penstock.layout.advise import LayoutAdvice, advise
+from penstock.layout.optimize import OptimizeResult, optimize
+from penstock.layout.retention import guard_vacuum
 from penstock.monitor.diagnose.diagnosis import Diagnosis, diagnose
 from penstock.monitor.diagnose.gather import gather
 from penstock.monitor.health import Health
@@ -84,29 +96,17 @@ from penstock.monitor.stats import StatsRow, stats
 from penstock.monitor.status import StatusRow, status
 from penstock.monitor.views import views_in
 from penstock.names import Frontier, TableName
-from penstock.refresh.advise import LayoutAdvice, advise
-from penstock.refresh.alter import alter, postpone, redefinition, status_of
-from penstock.refresh.audit import AuditReport, audit
-from penstock.refresh.create import Proposal, make, mode_of, propose
+from penstock.reading.audit import AuditReport, audit
+from penstock.reading.describe import columns_of, details_of
+from penstock.reading.explain import Explanation, explain_query, explain_table
+from penstock.reading.fresh import fresh_rows
+from penstock.reading.read_together import rows_together
+from penstock.reading.show_create import create_text
+from penstock.reading.shown import ShownVersion, shown_versions
 from penstock.refresh.define import Redefinition, mark_moved
-from penstock.refresh.describe import columns_of, details_of
-from penstock.refresh.drop import drop
-from penstock.refresh.explain import Explanation, explain_query, explain_table
-from penstock.refresh.fresh import fresh_rows
-from penstock.refresh.guard_names import guard_names
-from penstock.refresh.guard_versions import guard_versions
 from penstock.refresh.keep_names import keep_names
-from penstock.refresh.names_of_others import names_of, refuse_names_of_others
-from penstock.refresh.optimize import OptimizeResult, optimize
-from penstock.refresh.outcome import Replacement, StreamTableInfo, changed, column_changes, created, unchanged
-from penstock.refresh.read_together import rows_together
-from penstock.refresh.repair import RepairReport, rebuild
 from penstock.refresh.restore_names import restore_names
 from penstock.refresh.result import RefreshResult, Report
-from penstock.refresh.retention import guard_vacuum
-from penstock.refresh.settle import Opened, refuse_broken_foreign, settle
-from penstock.refresh.show_create import create_text
-from penstock.refresh.shown import ShownVersion, shown_versions
 from penstock.refresh.together import refresh_together
 from penstock.refresh.warehouse import Warehouse
 from penstock.schedule.backoff import Backoff

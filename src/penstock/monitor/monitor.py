@@ -14,6 +14,7 @@ from typing import Any, Final
 from penstock.catalog.model import Alert, RefreshRecord
 from penstock.catalog.writer import CatalogWriter
 from penstock.engine.run.workspace import Logs
+from penstock.layout.retention import held_by_subscribers, holdings
 from penstock.monitor.announce import Announcer, Sink
 from penstock.monitor.background import Background
 from penstock.monitor.health import Health, health
@@ -29,7 +30,6 @@ from penstock.monitor.sinks.webhook import WebhookSink
 from penstock.monitor.status import status
 from penstock.monitor.tally import Tally
 from penstock.monitor.watch import Retention
-from penstock.refresh.retention import held_by_subscribers, holdings
 from penstock.settings import Settings
 
 EVERY: Final = timedelta(seconds=5)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from penstock.catalog.model import StreamTableMeta
 from penstock.engine.delta.definition import Definition
 from penstock.names import Frontier
-from penstock.refresh.survey import Situation
+from penstock.refresh.stages.survey import Situation
 
 
 @dataclass

@@ -42,12 +42,12 @@ from penstock.engine.write.storage import Pin
 from penstock.errors import CommitConflict, FuseBlown, LeaseLost, PenstockError, Retry, SourceError
 from penstock.names import Frontier
 from penstock.refresh.attempt import Attempt, Quiet
-from penstock.refresh.compute import Computed
-from penstock.refresh.decide import Decision
 from penstock.refresh.define import dependencies_of, note_definition
 from penstock.refresh.lease import HeldLease
 from penstock.refresh.result import RefreshResult
-from penstock.refresh.survey import Pins, Situation
+from penstock.refresh.stages.compute import Computed
+from penstock.refresh.stages.decide import Decision
+from penstock.refresh.stages.survey import Pins, Situation
 from penstock.refresh.tour import Skip
 
 _log = logging.getLogger("penstock.refresh")

@@ -43,16 +43,16 @@ from penstock.errors import (
 )
 from penstock.names import Frontier, Interval, SourceVersion
 from penstock.refresh.attempt import Attempt, Quiet
-from penstock.refresh.compute import Computed, Work, compute
-from penstock.refresh.decide import Decision, Facts, decide
 from penstock.refresh.define import check_graph
-from penstock.refresh.fuse import check_fuse
 from penstock.refresh.lease import PATIENCE, HeldLease, hold
-from penstock.refresh.next_lsn import next_lsn
 from penstock.refresh.record import Completion, Recorder
 from penstock.refresh.result import Progress, RefreshResult, Report
-from penstock.refresh.survey import Pins, Situation, survey
-from penstock.refresh.weigh import weigh
+from penstock.refresh.stages.compute import Computed, Work, compute
+from penstock.refresh.stages.decide import Decision, Facts, decide
+from penstock.refresh.stages.fuse import check_fuse
+from penstock.refresh.stages.next_lsn import next_lsn
+from penstock.refresh.stages.survey import Pins, Situation, survey
+from penstock.refresh.stages.weigh import weigh
 from penstock.settings import Settings
 
 CARRY_AFTER = timedelta(hours=42)

@@ -15,14 +15,13 @@ from datetime import datetime, timedelta
 from penstock.catalog.model import Action, Dependency, SourceType, Status, StreamTableMeta
 from penstock.catalog.reader import CatalogReader
 from penstock.engine.spark.calls import cancel_jobs
-from penstock.engine.spark.registry import forget_cached
+from penstock.engine.spark.registry import forget_cached, register_view
 from penstock.engine.spark.threads import spark_threads
 from penstock.errors import PenstockError, StreamTableNotFound, TableBusy
 from penstock.graph.dag import StreamGraph
 from penstock.graph.order import order_refreshes
 from penstock.graph.side_by_side import work_side_by_side
 from penstock.names import Frontier
-from penstock.refresh.alter import show_definition
 from penstock.refresh.attempt import Quiet
 from penstock.refresh.copied_sources import copied_ids, who_sees_two
 from penstock.refresh.define import Redefinition
@@ -186,7 +185,7 @@ def carry_out(
         )
         # At once, because its consumers are bound to the view.
         if result.action is Action.REINITIALIZE:
-            show_definition(warehouse, meta)
+            register_view(warehouse.spark, warehouse.definition(meta), meta.path)
         if result.rows_inserted or result.rows_deleted:
             forget_cached(warehouse.spark, meta.name)
     except PenstockError as error:

@@ -19,7 +19,7 @@ from penstock.graph.dag import StreamGraph
 from penstock.names import Frontier
 from penstock.refresh.define import Redefinition
 from penstock.refresh.result import RefreshResult
-from penstock.refresh.survey import Pins
+from penstock.refresh.stages.survey import Pins
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from penstock.catalog.model import Action, RefreshMode, RefreshRecord, RefreshStatus
-from penstock.refresh.cost import PROBE, Size, choose, prior
-from penstock.refresh.decide import Facts, decide
+from penstock.refresh.stages.cost import PROBE, Size, choose, prior
+from penstock.refresh.stages.decide import Facts, decide
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

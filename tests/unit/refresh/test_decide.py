@@ -8,8 +8,8 @@ import pytest
 
 from penstock.catalog.model import Action, RefreshMode
 from penstock.compile.reasons import link
-from penstock.refresh.cost import PROBE, Choice, Estimate
-from penstock.refresh.decide import Decision, Facts, decide
+from penstock.refresh.stages.cost import PROBE, Choice, Estimate
+from penstock.refresh.stages.decide import Decision, Facts, decide
 
 MOVED = Facts(
     mode=RefreshMode.AUTO,

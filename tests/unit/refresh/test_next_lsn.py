@@ -13,9 +13,9 @@ from penstock.catalog.model import Action, JournalEntry
 from penstock.engine.delta.definition import Definition
 from penstock.names import Frontier
 from penstock.refresh.attempt import Attempt
-from penstock.refresh.decide import Decision
-from penstock.refresh.next_lsn import next_lsn, was_filled
-from penstock.refresh.survey import Situation
+from penstock.refresh.stages.decide import Decision
+from penstock.refresh.stages.next_lsn import next_lsn, was_filled
+from penstock.refresh.stages.survey import Situation
 from penstock.testing.changelog_oracle import assert_changelog
 from penstock.testing.published import EPOCH, Published, PublishedTable
 

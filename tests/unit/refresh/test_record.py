@@ -26,7 +26,7 @@ from penstock.names import Frontier, TableName
 from penstock.refresh.attempt import Attempt, Quiet
 from penstock.refresh.lease import HeldLease
 from penstock.refresh.record import Recorder
-from penstock.refresh.survey import Pins, Situation
+from penstock.refresh.stages.survey import Pins, Situation
 from penstock.refresh.tour import Skip
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

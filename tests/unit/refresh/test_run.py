@@ -16,9 +16,9 @@ from penstock.errors import LeaseLost
 from penstock.names import Frontier, TableName
 from penstock.refresh import run
 from penstock.refresh.attempt import Attempt
-from penstock.refresh.decide import Decision
 from penstock.refresh.lease import hold
 from penstock.refresh.run import CARRY_AFTER, Refresher
+from penstock.refresh.stages.decide import Decision
 from penstock.settings import Settings
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

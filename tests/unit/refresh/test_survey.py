@@ -14,7 +14,7 @@ from deltalake import DeltaTable, write_deltalake
 from penstock.catalog import Dependency, SourceType, StreamTableMeta
 from penstock.engine.run.workspace import Logs
 from penstock.names import Frontier, SourceVersion, TableName
-from penstock.refresh.survey import Pins, Situation, survey
+from penstock.refresh.stages.survey import Pins, Situation, survey
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 META = StreamTableMeta(name=TableName.parse("a"), table_id="a", path="", query="", definition_hash="h")

@@ -16,10 +16,10 @@ from penstock.graph.cycles import way_back
 from penstock.graph.dag import StreamGraph
 from penstock.graph.lag import EffectiveLag, resolve_lags
 from penstock.graph.order import without_circles
+from penstock.layout.retention import holdings
 from penstock.monitor.diagnose.case import Case, PendingSource
 from penstock.names import Frontier
-from penstock.refresh.retention import holdings
-from penstock.refresh.survey import Pins, stored_frontier
+from penstock.refresh.stages.survey import Pins, stored_frontier
 from penstock.refresh.warehouse import Warehouse
 
 HISTORY = 50

@@ -18,15 +18,15 @@ from penstock.engine.delta.interval import ChangeSet, classify
 from penstock.engine.read.large_sources import LargeSources
 from penstock.engine.write.storage import Storage
 from penstock.errors import FrontierLost, QueryInvalid
+from penstock.layout.advise import LayoutAdvice, advise_one, advise_sources
 from penstock.names import WEIGHT, Frontier, SourceVersion, quote
 from penstock.operators.consolidate import group_by_bits, kept_by_bits
 from penstock.operators.delta_query import STORED, DeltaQuery, Leaf, LeafKind, Moment
 from penstock.operators.source import Source
-from penstock.refresh.advise import LayoutAdvice, advise_one, advise_sources
-from penstock.refresh.compute import rows_at_rest
-from penstock.refresh.cost import RUNS, Choice
+from penstock.refresh.stages.compute import rows_at_rest
+from penstock.refresh.stages.cost import RUNS, Choice
+from penstock.refresh.stages.weigh import weigh
 from penstock.refresh.warehouse import Warehouse
-from penstock.refresh.weigh import weigh
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import Final
 from penstock.catalog.model import Action, StreamTableMeta
 from penstock.catalog.reader import CatalogReader
 from penstock.errors import FuseBlown
-from penstock.refresh.survey import Situation
+from penstock.refresh.stages.survey import Situation
 from penstock.settings import Settings
 
 FLOOR: Final = 100_000

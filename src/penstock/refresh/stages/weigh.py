@@ -10,7 +10,7 @@ from penstock.compile.plan import Plan
 from penstock.engine.delta.delta_log import Snapshot
 from penstock.engine.delta.interval import ROW_BYTES, ChangeSet
 from penstock.operators.delta_query import DeltaQuery
-from penstock.refresh.cost import FEW, RUNS, Choice, Size, choose
+from penstock.refresh.stages.cost import FEW, RUNS, Choice, Size, choose
 from penstock.settings import Settings
 
 

@@ -30,6 +30,8 @@ from penstock.catalog.model import Subscriber, WarehouseIdentity
 from penstock.catalog.open_catalog import catalog_place
 from penstock.catalog.settlement import COPIED
 from penstock.catalog.sql_catalog import SqlCatalog
+from penstock.ddl import settle as settling
+from penstock.ddl.settle import Opened, settle
 from penstock.engine.delta.definition import Definition
 from penstock.engine.run.workspace import Logs
 from penstock.engine.write.apply import Change
@@ -37,8 +39,6 @@ from penstock.engine.write.commit import commit
 from penstock.engine.write.storage import DEFINITION_KEY, ID_KEY, Layout, Standing, Storage, records, standing
 from penstock.errors import CatalogUnusable
 from penstock.names import WEIGHT, TableName
-from penstock.refresh import settle as settling
-from penstock.refresh.settle import Opened, settle
 from stored import record, schema, table
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)

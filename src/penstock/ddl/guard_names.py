@@ -29,9 +29,9 @@ from penstock.errors import HasReaders, IsStreamTable, PenstockError, SchemaHold
 from penstock.graph.dag import StreamGraph
 from penstock.graph.order import order_refreshes, without_circles
 from penstock.lang.statements import PassThrough
+from penstock.layout.retention import place
 from penstock.names import TableName
 from penstock.places import is_written_out
-from penstock.refresh.retention import place
 from penstock.refresh.warehouse import Warehouse
 
 _CATALOG: Final = "spark_catalog"

@@ -21,8 +21,8 @@ from penstock.engine.failures.data_errors import data_errors
 from penstock.engine.run.change_rows import overlaid
 from penstock.engine.spark.registry import stored_rows_at
 from penstock.refresh.attempt import Attempt
-from penstock.refresh.compute import compute
-from penstock.refresh.survey import Pins
+from penstock.refresh.stages.compute import compute
+from penstock.refresh.stages.survey import Pins
 from penstock.refresh.together import scene_of
 from penstock.refresh.warehouse import Warehouse
 

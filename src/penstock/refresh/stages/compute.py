@@ -41,8 +41,8 @@ from penstock.engine.write.storage import DEFINITION_KEY, Pin, Storage, key_conf
 from penstock.errors import InternalError, KeyViolated, QueryFailed, StateDamaged
 from penstock.names import Interval
 from penstock.operators.delta_query import STORED, DeltaQuery, Leaf, LeafKind, Moment
-from penstock.refresh.decide import Decision
-from penstock.refresh.next_lsn import was_filled
+from penstock.refresh.stages.decide import Decision
+from penstock.refresh.stages.next_lsn import was_filled
 from penstock.settings import Settings
 
 SMALL_SOURCES = 64 * 1024 * 1024

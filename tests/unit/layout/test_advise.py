@@ -11,8 +11,8 @@ from pyspark.sql.types import DoubleType, LongType, StringType, StructField, Str
 
 from penstock.engine.delta.allow_list import Protocol
 from penstock.engine.delta.delta_log import DataFile, Metadata, Snapshot
+from penstock.layout.advise import advise_source, advise_table, table_columns
 from penstock.names import WEIGHT
-from penstock.refresh.advise import advise_source, advise_table, table_columns
 
 SCHEMA = StructType(
     [

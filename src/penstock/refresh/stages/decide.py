@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from penstock.catalog.model import Action, RefreshMode
 from penstock.compile.reasons import with_link
-from penstock.refresh.cost import PROBE, Choice
+from penstock.refresh.stages.cost import PROBE, Choice
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ import pytest
 
 from penstock.api import look
 from penstock.catalog import Action, RefreshRecord, RefreshStatus, StreamTableMeta
+from penstock.ddl import repair as repairing
 from penstock.names import TableName
-from penstock.refresh import repair as repairing
 
 OTHER = "elsewhere:1:abc"
 

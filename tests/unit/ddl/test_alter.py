@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from penstock.catalog.model import UNSET, RefreshMode
+from penstock.ddl import alter as altering
 from penstock.engine.delta.definition import Definition
 from penstock.engine.delta.delta_log import DeltaLog
 from penstock.engine.write.storage import DEFINITION_KEY, Standing, Storage, standing
 from penstock.errors import CatalogError, CommitConflict
-from penstock.refresh import alter as altering
 from penstock.testing.published import Published, PublishedTable
 
 LAG = timedelta(minutes=7)

@@ -8,7 +8,7 @@ import pytest
 
 from penstock.lang.statements import PassThrough
 from penstock.lang.vacuum import Vacuum, read_vacuum
-from penstock.refresh.retention import FILES_KEPT, Holding, kept_for
+from penstock.layout.retention import FILES_KEPT, Holding, kept_for
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)

@@ -13,13 +13,12 @@ from datetime import timedelta
 from typing import Final
 
 from penstock.catalog.model import UNSET, Alert, AlertEvent, Dependency, RefreshMode, Status, StreamTableMeta, UnsetType
+from penstock.ddl.create import Proposal
+from penstock.ddl.guard_readers import guard_readers
 from penstock.engine.delta.definition import Definition
-from penstock.engine.spark.registry import register_view
 from penstock.engine.write.storage import DEFINITION_KEY, Storage, key_configuration, standing
 from penstock.errors import CommitConflict, InvalidMode, NotIncremental
-from penstock.refresh.create import Proposal
 from penstock.refresh.define import Redefinition, dependencies_of, note_definition
-from penstock.refresh.guard_readers import guard_readers
 from penstock.refresh.warehouse import Warehouse
 
 TRIES: Final = 20
@@ -143,11 +142,6 @@ def _put_in_force(warehouse: Warehouse, meta: StreamTableMeta, change: Redefinit
     storage = Storage.open(meta.path)
     storage.set_configuration({DEFINITION_KEY: wanted.to_json(), **key_configuration(change.key)})
     note_definition(warehouse.catalog, meta, wanted, change.dependencies, warehouse.now())
-
-
-def show_definition(warehouse: Warehouse, meta: StreamTableMeta) -> None:
-    """Bring the view into line with the stored definition."""
-    register_view(warehouse.spark, warehouse.definition(meta), meta.path)
 
 
 def _check_incremental(warehouse: Warehouse, definition: Definition) -> None:

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from penstock.catalog.model import KnownKind, KnownTable, RefreshMode, Status, StreamTableMeta
 from penstock.catalog.warehouse_folder import STORAGE_FOLDER, lost_stream_tables
+from penstock.ddl.names_of_others import refuse_names_of_others, stream_table
 from penstock.engine.delta.definition import Definition
 from penstock.engine.failures.spark_message import parted
 from penstock.engine.spark.registry import MANAGED, restore, restore_view, schema_exists
@@ -22,7 +23,6 @@ from penstock.errors import PenstockError
 from penstock.names import TableName
 from penstock.refresh.define import dependencies_of
 from penstock.refresh.keep_names import keep_names
-from penstock.refresh.names_of_others import refuse_names_of_others, stream_table
 from penstock.refresh.warehouse import Warehouse
 
 TABLES_FOLDER = "tables"

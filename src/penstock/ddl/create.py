@@ -14,6 +14,7 @@ from datetime import timedelta
 
 from penstock.catalog.model import RefreshMode, Status, StreamTableMeta
 from penstock.compile.plan import Plan, compile_query
+from penstock.ddl.guard_versions import guard_versions
 from penstock.engine.delta.definition import Definition
 from penstock.engine.spark.registry import current_schema, kind_of, register_view, schema_exists
 from penstock.engine.spark.result_settings import result_settings
@@ -22,11 +23,10 @@ from penstock.engine.write.storage import DEFINITION_KEY, ID_KEY, Layout, Storag
 from penstock.errors import InvalidMode, InvalidName, NotIncremental, SchemaNotFound, TableExists
 from penstock.lang import check_query
 from penstock.names import TableName
-from penstock.refresh.compute import describe
 from penstock.refresh.copied_sources import require_told_apart
 from penstock.refresh.define import check_graph, dependencies_of
-from penstock.refresh.guard_versions import guard_versions
 from penstock.refresh.keep_names import keep_names
+from penstock.refresh.stages.compute import describe
 from penstock.refresh.warehouse import Warehouse
 
 _TABLE = re.compile(r"[A-Za-z0-9_]+")

@@ -21,9 +21,9 @@ from penstock.engine.spark.tuning import over_files
 from penstock.engine.write.layout import FileLayout, file_layout, file_size, files_wanted, needs_optimizing
 from penstock.engine.write.rewrite import forbid_vectors, rewrite, sort_source
 from penstock.engine.write.storage import FILE_SIZE, TARGET_FILE_SIZE, Storage
+from penstock.layout.advise import LayoutAdvice, advise_one, advise_sources, advise_tables, read_plans
 from penstock.names import TableName
 from penstock.operators.source import Source
-from penstock.refresh.advise import LayoutAdvice, advise_one, advise_sources, advise_tables, read_plans
 from penstock.refresh.lease import PATIENCE, hold
 from penstock.refresh.listener import listener
 from penstock.refresh.result import Progress, Report
