@@ -112,7 +112,6 @@ from penstock.refresh.warehouse import Warehouse
 from penstock.schedule.backoff import Backoff
 from penstock.schedule.clock import SystemClock
 from penstock.schedule.due import due
-from penstock.schedule.grid import period
 from penstock.schedule.running import Running
 from penstock.schedule.scheduler import Scheduler
 from penstock.schedule.steady_clock import SteadyClock
@@ -240,7 +239,7 @@ class StreamTables:
         )
         warehouse = self._warehouse
         self._monitor = Monitor(
-            opened, lambda: warehouse.settings, warehouse.logs, warehouse.now, f"penstock:{root}", period, self.lost
+            opened, lambda: warehouse.settings, warehouse.logs, warehouse.now, f"penstock:{root}", self.lost
         )
         self._feed = Feed(lambda name: opened.get_by_name(TableName.parse(name)).data_timestamp)
         self._all_changes: AllChanges | None = None

@@ -13,9 +13,9 @@ import pytest
 from simulated import Traits, World
 
 from penstock.catalog.model import Status
+from penstock.graph.grid import period
 from penstock.refresh.tour import Tour
 from penstock.schedule.due import Picture
-from penstock.schedule.grid import period
 
 ROUGH = Traits(tables=14, failing=0.15, breaking=0.02, poison=0.1, meddling=0.1, longest=8.0, commits_per_second=1.0)
 

@@ -51,11 +51,9 @@ class Monitor:
         logs: Logs,
         now: Callable[[], datetime],
         namespace: str,
-        period: Callable[[timedelta], timedelta],
         lost: Callable[[], Sequence[str]] = tuple,
     ) -> None:
-        """`namespace` is what lineage calls the warehouse; `period`, how often a table of some lag is refreshed;
-        `lost`, which stream tables the catalog does not know.
+        """`namespace` is what lineage calls the warehouse; `lost`, which stream tables the catalog does not know.
 
         Where alerts and lineage go is settled here; other settings are looked up as they are needed.
         """
@@ -75,7 +73,7 @@ class Monitor:
         sinks: list[Sink] = [LogSink(), TableSink(catalog), self._tally, self._callbacks]
         self._announcer = Announcer([*sinks, self._webhook] if self._webhook else sinks)
         self.pending = PendingChanges(catalog, logs)
-        self._lookout = Lookout(catalog, self.pending, settings, period)
+        self._lookout = Lookout(catalog, self.pending, settings)
         self._metrics = Metrics(catalog, now, self._minimum_lag, self.pending, self._tally, self._troubles)
 
     def tell(self, alert: Alert) -> None:

@@ -18,6 +18,7 @@ from typing import Final
 
 from penstock.catalog.writer import CatalogWriter
 from penstock.errors import EngineUnavailable, InternalError
+from penstock.graph.grid import next_stamp
 from penstock.graph.side_by_side import Hire, plain_thread
 from penstock.refresh.together import Outcome
 from penstock.refresh.tour import Arrival
@@ -25,7 +26,6 @@ from penstock.schedule.backoff import Backoff
 from penstock.schedule.begin_due import begin_due
 from penstock.schedule.dispatcher import Dispatcher, Task
 from penstock.schedule.due import Picture, tell_of_circle
-from penstock.schedule.grid import next_stamp
 from penstock.schedule.leader import Candidate, Leadership
 from penstock.schedule.steady_clock import SteadyClock
 from penstock.schedule.workshop import Workshop

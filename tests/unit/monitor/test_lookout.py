@@ -12,14 +12,13 @@ from penstock.engine.run.workspace import Logs
 from penstock.monitor.lookout import Lookout
 from penstock.monitor.pending import PendingChanges
 from penstock.names import Frontier
-from penstock.schedule.grid import period
 from penstock.settings import Settings
 
 SECOND = timedelta(seconds=1)
 
 
 def lookout(catalog: SqliteCatalog) -> Lookout:
-    return Lookout(catalog, PendingChanges(catalog, Logs()), Settings, period)
+    return Lookout(catalog, PendingChanges(catalog, Logs()), Settings)
 
 
 def look(catalog: SqliteCatalog, who: Lookout, now: datetime) -> list[str]:

@@ -14,6 +14,7 @@ import pytest
 from penstock.catalog import SCHEDULER, Action, Dependency, SourceType, SqliteCatalog, Status, StreamTableMeta
 from penstock.errors import CatalogError, CommitConflict, EngineUnavailable, PenstockError
 from penstock.graph.dag import StreamGraph
+from penstock.graph.grid import next_stamp
 from penstock.graph.lag import resolve_lags
 from penstock.graph.order import order_refreshes
 from penstock.names import Frontier, TableName
@@ -23,7 +24,6 @@ from penstock.refresh.tour import Arrival, Rest, Scene, Skip, Tour
 from penstock.schedule import scheduler as scheduler_module
 from penstock.schedule.clock import SystemClock
 from penstock.schedule.due import Picture
-from penstock.schedule.grid import next_stamp
 from penstock.schedule.leader import Candidate
 from penstock.schedule.running import Running
 from penstock.schedule.scheduler import Scheduler

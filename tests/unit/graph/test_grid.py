@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.schedule.grid import FINEST, due_stamp, next_stamp, period, stamp
+from penstock.graph.grid import FINEST, due_stamp, next_stamp, period, stamp
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 lags = st.timedeltas(min_value=timedelta(seconds=1), max_value=timedelta(days=400))
