@@ -48,7 +48,6 @@ from penstock.engine.spark.result_settings import result_settings
 from penstock.engine.spark.session import check_session, start_session
 from penstock.engine.spark.statement import statement_errors
 from penstock.engine.spark.threads import spark_threads
-from penstock.engine.write.storage import Storage
 from penstock.errors import (
     InvalidName,
     NotAllRefreshed,
@@ -95,7 +94,7 @@ from penstock.monitor.picture import GraphPicture, picture
 from penstock.monitor.stats import StatsRow, stats
 from penstock.monitor.status import StatusRow, status
 from penstock.monitor.views import views_in
-from penstock.names import Frontier, TableName
+from penstock.names import TableName
 from penstock.reading.audit import AuditReport, audit
 from penstock.reading.describe import columns_of, details_of
 from penstock.reading.explain import Explanation, explain_query, explain_table
@@ -717,15 +716,7 @@ class StreamTables:
         """Recompute the query at the stored frontier and compare."""
         meta = self._find(name)
         keep_names(self._warehouse)
-        frontier, version = self._state(meta)
-        return audit(meta, self._warehouse.workspace(self._warehouse.definition(meta)), frontier, version)
-
-    def _state(self, meta: StreamTableMeta) -> tuple[Frontier | None, int | None]:
-        pin = Storage.open(meta.path).pin()
-        if pin.record is None:
-            return None, None
-        later = meta.frontier_version == pin.record_version and meta.frontier is not None
-        return (meta.frontier if later else pin.record.frontier), pin.version
+        return audit(self._warehouse, meta)
 
     # -- looking
 

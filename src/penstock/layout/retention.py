@@ -32,7 +32,7 @@ from penstock.graph.lag import format_lag
 from penstock.lang.statements import PassThrough
 from penstock.lang.vacuum import Vacuum, read_vacuum
 from penstock.names import TableName
-from penstock.refresh.stages.survey import stored_frontier
+from penstock.refresh.stored_frontier import stored_frontier
 from penstock.refresh.warehouse import Warehouse
 
 LOG_KEPT: Final = timedelta(days=30)

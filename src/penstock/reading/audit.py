@@ -14,10 +14,10 @@ from penstock.catalog.model import StreamTableMeta
 from penstock.engine.delta.definition import Definition
 from penstock.engine.failures.data_errors import data_errors
 from penstock.engine.read.compare import bag_difference
-from penstock.engine.run.workspace import Workspace
-from penstock.engine.write.storage import standing
 from penstock.errors import StreamTableNotFound
 from penstock.names import Frontier
+from penstock.refresh.stored_frontier import stored_frontier
+from penstock.refresh.warehouse import Warehouse
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,20 +52,23 @@ class AuditReport:
         }
 
 
-def audit(meta: StreamTableMeta, workspace: Workspace, frontier: Frontier | None, version: int | None) -> AuditReport:
-    """Compare the storage at `version` with the query at `frontier`."""
-    if frontier is None or version is None:
+def audit(warehouse: Warehouse, meta: StreamTableMeta) -> AuditReport:
+    """Compare the newest stored rows with the query at the frontier where they stand."""
+    state = warehouse.storage_state(meta)
+    frontier = stored_frontier(meta, state)
+    if frontier is None:
         raise StreamTableNotFound(
             name=f"{meta.name} with rows", nearest="Refresh it first: it has not been filled yet."
         )
     started = time.perf_counter()
-    definition = Definition.from_json(standing(workspace.logs.at(meta.path)).definition)
+    definition = Definition.from_json(state.definition)
+    workspace = warehouse.workspace(definition)
     workspace.require_sources(definition)
     versions = {workspace.logs.folder(kept): frontier.version(source) for source, kept in definition.sources.items()}
     with workspace.alone(), data_errors(str(meta.name)):
         found = bag_difference(
             workspace.witnessed(definition.query, definition.columns, versions, frontier.data_timestamp),
-            workspace.shown(definition, meta.path, version),
+            workspace.shown(definition, meta.path, state.version),
         )
     return AuditReport(
         name=str(meta.name),

@@ -16,7 +16,6 @@ from penstock.engine.bind.pinned_clock import timestamp_text
 from penstock.engine.delta.delta_log import Snapshot
 from penstock.engine.delta.interval import ChangeSet, classify
 from penstock.engine.read.large_sources import LargeSources
-from penstock.engine.write.storage import Storage
 from penstock.errors import FrontierLost, QueryInvalid
 from penstock.layout.advise import LayoutAdvice, advise_one, advise_sources
 from penstock.names import WEIGHT, Frontier, SourceVersion, quote
@@ -26,6 +25,7 @@ from penstock.operators.source import Source
 from penstock.refresh.stages.compute import rows_at_rest
 from penstock.refresh.stages.cost import RUNS, Choice
 from penstock.refresh.stages.weigh import weigh
+from penstock.refresh.stored_frontier import stored_frontier
 from penstock.refresh.warehouse import Warehouse
 
 
@@ -172,16 +172,16 @@ def explain_table(warehouse: Warehouse, meta: StreamTableMeta) -> Explanation:
         except QueryInvalid:
             workspace.require_sources(definition)
             raise
-    storage = Storage.open(meta.path)
-    held = warehouse.logs.at(storage.path).snapshot(storage.version)
-    stored = f"delta.{quote(storage.path)} VERSION AS OF {storage.version}"
-    changes = _changes(warehouse, plan, meta.frontier)
-    told = _explain(str(meta.name), plan, meta.refresh_mode, meta.frontier, changes, stored, {STORED: held})
+    state, log = warehouse.storage_state(meta), warehouse.logs.at(meta.path)
+    held, before = log.snapshot(state.version), stored_frontier(meta, state)
+    stored = f"delta.{quote(log.root)} VERSION AS OF {state.version}"
+    changes = _changes(warehouse, plan, before)
+    told = _explain(str(meta.name), plan, meta.refresh_mode, before, changes, stored, {STORED: held})
     runs = warehouse.catalog.effective_runs(meta.id, RUNS)
     waiting = any(change.data_changed for change in changes.values())
     supposed = None if waiting else _usual(runs)
     choice = None
-    if meta.frontier:
+    if before is not None:
         choice = weigh(warehouse.catalog, warehouse.settings, meta, plan, changes, held, supposed)
     wanting = [advice for _, advice in advise_sources(warehouse, [(meta, plan)]) if advice.needed]
     layout = (advise_one(warehouse, meta, plan), *wanting)

@@ -20,7 +20,7 @@ from penstock.engine.write.storage import records, standing
 from penstock.errors import NoCommonInstant
 from penstock.graph.instant import Parted, common_instant
 from penstock.names import Frontier
-from penstock.refresh.stages.survey import stored_frontier
+from penstock.refresh.stored_frontier import stored_frontier
 from penstock.refresh.warehouse import Warehouse
 
 if TYPE_CHECKING:

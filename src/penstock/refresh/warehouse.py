@@ -19,7 +19,7 @@ from penstock.engine.delta.definition import Definition, text_hash
 from penstock.engine.run.workspace import Logs, Workspace
 from penstock.engine.spark.columns_as_defined import Reads
 from penstock.engine.spark.registry import shared_path, view_text
-from penstock.engine.write.storage import standing
+from penstock.engine.write.storage import Standing, standing
 from penstock.errors import PenstockError, SourceMissing, StorageMissing
 from penstock.names import TableName
 from penstock.operators.source import Source
@@ -131,12 +131,16 @@ class Warehouse:
         """Let go of a workspace."""
         self._workspaces.pop(definition_id, None)
 
-    def definition(self, meta: StreamTableMeta) -> Definition:
-        """The definition in a stream table's own metadata."""
+    def storage_state(self, meta: StreamTableMeta) -> Standing:
+        """Where a stream table's storage stands, from its log alone."""
         try:
-            return Definition.from_json(standing(self.logs.at(meta.path)).definition)
+            return standing(self.logs.at(meta.path))
         except SourceMissing as gone:
             raise StorageMissing(name=str(meta.name), path=meta.path, why=gone.text) from gone
+
+    def definition(self, meta: StreamTableMeta) -> Definition:
+        """The definition in a stream table's own metadata."""
+        return Definition.from_json(self.storage_state(meta).definition)
 
     def view_hash(self, view: str) -> str:
         """A hash of a view's present text; empty if the view is gone."""

@@ -19,7 +19,8 @@ from penstock.graph.order import without_circles
 from penstock.layout.retention import holdings
 from penstock.monitor.diagnose.case import Case, PendingSource
 from penstock.names import Frontier
-from penstock.refresh.stages.survey import Pins, stored_frontier
+from penstock.refresh.stages.survey import Pins
+from penstock.refresh.stored_frontier import stored_frontier
 from penstock.refresh.warehouse import Warehouse
 
 HISTORY = 50

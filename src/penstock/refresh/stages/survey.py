@@ -20,6 +20,7 @@ from penstock.engine.run.workspace import Logs
 from penstock.engine.write.storage import Standing
 from penstock.errors import FrontierLost, QueryInvalid, SourceCopied
 from penstock.names import Frontier, SourceVersion
+from penstock.refresh.stored_frontier import stored_frontier
 
 Reason = tuple[str, str]
 """Reason code and text."""
@@ -181,14 +182,3 @@ def _of_the_drift(change: ChangeSet, source: str, name: str, used: tuple[str, ..
     verdict = classify_drift(change.drift, used)
     # Broken or not, the query has the last word: a star in a subquery may do without the column.
     return None if isinstance(verdict, Continue) else ("SOURCE_CHANGED", f"{verdict.reason} in {name}")
-
-
-def stored_frontier(meta: StreamTableMeta, pin: Standing) -> Frontier | None:
-    """Where the stored rows stand: the newest commit's word, unless the catalog has moved on from that very commit."""
-    if pin.record is None:
-        return None
-    stored = pin.record.frontier
-    later = meta.frontier
-    if later is not None and meta.frontier_version == pin.record_version and stored <= later:
-        return later
-    return stored
