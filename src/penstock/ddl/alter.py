@@ -119,6 +119,8 @@ def redefinition(warehouse: Warehouse, meta: StreamTableMeta, proposal: Proposal
     if wanted.hash != held.hash:
         if not cascade:
             guard_readers(warehouse, meta, wanted)
+        if wanted.reads == proposal.definition.reads:
+            warehouse.adopt(wanted, proposal.workspace)
         return change
     if wanted != held:
         _put_in_force(warehouse, meta, change)

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from penstock.catalog.model import RefreshMode, Status, StreamTableMeta
-from penstock.compile.plan import Plan, compile_query
+from penstock.compile.plan import Plan
 from penstock.ddl.guard_versions import guard_versions
 from penstock.engine.delta.definition import Definition
+from penstock.engine.run.workspace import Workspace
 from penstock.engine.spark.registry import current_schema, kind_of, register_view, schema_exists
 from penstock.engine.spark.result_settings import result_settings
 from penstock.engine.spark.schema_text import schema_json
@@ -26,7 +27,7 @@ from penstock.names import TableName
 from penstock.refresh.copied_sources import require_told_apart
 from penstock.refresh.define import check_graph, dependencies_of
 from penstock.refresh.keep_names import keep_names
-from penstock.refresh.stages.compute import describe
+from penstock.refresh.stages.plan import describe
 from penstock.refresh.warehouse import Warehouse
 
 _TABLE = re.compile(r"[A-Za-z0-9_]+")
@@ -39,6 +40,8 @@ class Proposal:
     name: TableName
     definition: Definition
     plan: Plan
+    workspace: Workspace
+    """Where the query was bound."""
 
 
 def mode_of(text: str | RefreshMode) -> RefreshMode:
@@ -75,8 +78,7 @@ def propose(
     guard_versions(warehouse, text, database)
     settings = result_settings(spark)
     workspace = warehouse.fresh_workspace(settings, database)
-    bound = workspace.bind(text)
-    plan = compile_query(bound, key, settings)
+    plan = workspace.propose(text, key)
     if mode is RefreshMode.INCREMENTAL and plan.refused is not None:
         raise NotIncremental(reason=plan.refused.reason, detail=plan.refused.construct, fix=plan.refused.advice)
     check_graph(warehouse.catalog, table, held, plan.bound)
@@ -96,7 +98,7 @@ def propose(
         has_hidden_rows=False,
         created_at=warehouse.now().isoformat(),
     )
-    return Proposal(table, describe(draft, plan, warehouse.logs), plan)
+    return Proposal(table, describe(draft, plan, warehouse.logs), plan, workspace)
 
 
 def make(warehouse: Warehouse, proposal: Proposal) -> StreamTableMeta:
@@ -136,4 +138,5 @@ def make(warehouse: Warehouse, proposal: Proposal) -> StreamTableMeta:
             warehouse.catalog.delete(inserted)
         shutil.rmtree(path, ignore_errors=True)
         raise
+    warehouse.adopt(definition, proposal.workspace)
     return warehouse.catalog.get_by_name(table)

@@ -20,9 +20,9 @@ from penstock.engine.delta.definition import Definition
 from penstock.engine.failures.data_errors import data_errors
 from penstock.engine.run.change_rows import overlaid
 from penstock.engine.spark.registry import stored_rows_at
-from penstock.refresh.attempt import Attempt
+from penstock.refresh.attempt import Attempt, Quiet
 from penstock.refresh.stages.compute import compute
-from penstock.refresh.stages.survey import Pins
+from penstock.refresh.stages.pin import Pins
 from penstock.refresh.together import scene_of
 from penstock.refresh.warehouse import Warehouse
 
@@ -70,23 +70,25 @@ def _frame(warehouse: Warehouse, fresh: _Fresh) -> DataFrame:
 
 def _at(warehouse: Warehouse, meta: StreamTableMeta, pins: Pins) -> _Fresh:
     """A stream table whose upstreams are stored at the pins."""
-    quiet = warehouse.refresher.look(meta, pins)
-    if quiet is not None:
-        return _Fresh(quiet.situation.definition, meta.path, quiet.version, None)
+    found = warehouse.refresher.check(meta, pins)
+    if isinstance(found, Quiet):
+        return _Fresh(found.surveyed.definition, meta.path, found.version, None)
     attempt = Attempt(meta)
     with ExitStack() as until:
-        work, decision = warehouse.refresher.prepared(attempt, pins, until)
-        workspace, definition, path, version = work.workspace, work.definition, work.storage.path, work.pin.version
+        decided = warehouse.refresher.decide(attempt, pins, until, found)
+        pinned, plan, decision = decided.pinned, decided.plan, decided.decision
+        workspace, definition = decided.planned.workspace, pinned.definition
+        path, version = pinned.storage.path, pinned.state.version
         if decision.action is Action.NO_DATA:
             return _Fresh(definition, path, version, None)
         if decision.action is not Action.INCREMENTAL:
-            versions = {source.path: work.interval.after.version(source.id) for source in work.plan.bound.sources}
+            versions = {source.path: decided.interval.after.version(source.id) for source in plan.bound.sources}
             rows = workspace.witnessed(definition.query, definition.columns, versions, pins.data_timestamp)
             return _Fresh(definition, path, None, rows)
-        computed = compute(work, decision, attempt.timed, lambda stage, done: None)
-        if computed.change is None:
+        computed = compute(decided, attempt.timed, lambda stage, done: None)
+        if computed.write is None:
             return _Fresh(definition, path, version, None)
-        rows = overlaid(workspace, definition, work.plan.store, path, version, computed.change)
+        rows = overlaid(workspace, definition, plan.store, path, version, computed.write.change)
         return _Fresh(definition, path, None, rows)
 
 

@@ -30,6 +30,7 @@ from penstock.refresh.lease import PATIENCE
 from penstock.refresh.listener import listener
 from penstock.refresh.record import expected_action
 from penstock.refresh.result import RefreshResult, Report
+from penstock.refresh.run import RefreshRequest
 from penstock.refresh.tour import Arrival, Rest, Scene, Skip, Tour
 from penstock.refresh.warehouse import Warehouse
 
@@ -139,12 +140,12 @@ def begin(
     there: dict[str, Arrival] = {}
     for key in tour.scene.order:
         pins = tour.pins(key, there) if tour.may_run(key) and tour.definition_for(key) is None else None
-        quiet = refresher.look(tour.scene.tables[key], pins) if pins is not None else None
-        if quiet is None and pins is not None:
-            tour.looked.add(key)
-        elif quiet is not None:
-            found[key] = quiet
-            there[key] = tour.arrival(quiet.situation.after, quiet.version)
+        checked = refresher.check(tour.scene.tables[key], pins) if pins is not None else None
+        if isinstance(checked, Quiet):
+            found[key] = checked
+            there[key] = tour.arrival(checked.surveyed.after, checked.version)
+        elif checked is not None:
+            tour.surveyed[key] = checked
     # A table that somebody else is working on right now is left to a refresh of its own. Its quiet consumers are
     # right all the same: they read the version that was looked at here, and that one shows the pins.
     settled = warehouse.recorder.quiet(list(found.values()))
@@ -180,9 +181,9 @@ def carry_out(
     if isinstance(move, Rest):
         return Outcome(Arrival(blocked=True))
     try:
-        result = warehouse.refresher.refresh(
-            meta, move.pins, report, key in tour.looked, tour.definition_for(key), patience, fused
-        )
+        wanted = tour.definition_for(key)
+        request = RefreshRequest(meta, move.pins, tour.surveyed.get(key), wanted, patience, fused)
+        result = warehouse.refresher.refresh(request, report)
         # At once, because its consumers are bound to the view.
         if result.action is Action.REINITIALIZE:
             register_view(warehouse.spark, warehouse.definition(meta), meta.path)

@@ -19,7 +19,8 @@ from penstock.graph.dag import StreamGraph
 from penstock.names import Frontier
 from penstock.refresh.define import Redefinition
 from penstock.refresh.result import RefreshResult
-from penstock.refresh.stages.survey import Pins
+from penstock.refresh.stages.pin import Pins
+from penstock.refresh.stages.survey import Surveyed
 
 
 @dataclass(frozen=True)
@@ -93,8 +94,8 @@ class Tour:
     redefinition: Redefinition | None = None
     """Another definition for one of them, which comes into force with its rows."""
     arrived: dict[str, Arrival] = field(default_factory=dict)
-    looked: set[str] = field(default_factory=set)
-    """Tables that were found not to be quiet."""
+    surveyed: dict[str, Surveyed] = field(default_factory=dict)
+    """Tables that were found not to be quiet, with what was found."""
 
     def left(self) -> list[str]:
         """What has not arrived yet, upstreams first."""

@@ -109,8 +109,7 @@ class Warehouse:
     def workspace(self, definition: Definition) -> Workspace:
         """The workspace of a stream table, made anew when its definition or a function of it changes."""
         held = self._workspaces.get(definition.id)
-        # A session keeps the functions that it was given.
-        key = definition.hash, *(self.function_hash(name) for name in definition.functions)
+        key = self._workspace_key(definition)
         if held is not None and held[0] == key:
             return held[1]
         made = key, self.fresh_workspace(definition.settings, definition.database, definition.reads)
@@ -121,11 +120,21 @@ class Warehouse:
                 held = self._workspaces[definition.id] = made
             return held[1]
 
+    def _workspace_key(self, definition: Definition) -> tuple[str | None, ...]:
+        # A session keeps the functions that it was given.
+        return definition.hash, *(self.function_hash(name) for name in definition.functions)
+
     def fresh_workspace(
         self, settings: dict[str, str], database: str, reads: Reads = MappingProxyType({})
     ) -> Workspace:
         """A workspace that no stream table owns yet, in which names show the columns they are said to have."""
         return Workspace(self.spark, settings, database, self.logs, self._by_name, self._by_storage, reads)
+
+    def adopt(self, definition: Definition, workspace: Workspace) -> None:
+        """Let the workspace in which a definition was proposed be its own, so that it is not bound again."""
+        workspace.serve(definition)
+        with self._making:
+            self._workspaces[definition.id] = self._workspace_key(definition), workspace
 
     def forget(self, definition_id: str) -> None:
         """Let go of a workspace."""

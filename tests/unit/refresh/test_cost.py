@@ -9,7 +9,7 @@ import pytest
 
 from penstock.catalog.model import Action, RefreshMode, RefreshRecord, RefreshStatus
 from penstock.refresh.stages.cost import PROBE, Size, choose, prior
-from penstock.refresh.stages.decide import Facts, decide
+from penstock.refresh.stages.decide import Facts, choose_action
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -210,7 +210,7 @@ def test_a_pinned_mode_never_looks_at_costs(mode: RefreshMode) -> None:
         mode=mode, is_populated=True, incremental=True, refusal=None, rebuild=None, data_changed=True, restless=False,
         choice=dear,
     )  # fmt: skip
-    assert decide(facts).action.value == mode.value
+    assert choose_action(facts).action.value == mode.value
 
 
 def test_auto_says_why_it_recomputes() -> None:
@@ -219,7 +219,7 @@ def test_auto_says_why_it_recomputes() -> None:
         mode=RefreshMode.AUTO, is_populated=True, incremental=True, refusal=None, rebuild=None, data_changed=True,
         restless=False, choice=dear,
     )  # fmt: skip
-    decision = decide(facts)
+    decision = choose_action(facts)
     assert (decision.action, decision.reason_code) == (Action.FULL, "CHEAPER")
     assert decision.reason is not None
     assert "incremental" in decision.reason

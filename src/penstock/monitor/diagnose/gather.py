@@ -19,7 +19,7 @@ from penstock.graph.order import without_circles
 from penstock.layout.retention import holdings
 from penstock.monitor.diagnose.case import Case, PendingSource
 from penstock.names import Frontier
-from penstock.refresh.stages.survey import Pins
+from penstock.refresh.stages.pin import Pins, Seen
 from penstock.refresh.stored_frontier import stored_frontier
 from penstock.refresh.warehouse import Warehouse
 
@@ -144,7 +144,7 @@ def _surveyed(warehouse: Warehouse, meta: StreamTableMeta, found: Standing) -> t
     """What a refresh would find: what makes it rebuild, and whether nothing happened, so that the rows are exact."""
     try:
         definition = Definition.from_json(found.definition)
-        situation = warehouse.refresher.surveyed(meta, definition, found, Pins({}, warehouse.now()))
+        situation = warehouse.refresher.survey(Seen(meta, definition, found, Pins({}, warehouse.now())))
     except (PenstockError, KeyError, ValueError):
         # A source that cannot be read is a finding of its own.
         return None, False

@@ -1,6 +1,8 @@
-"""What a refresh has to do. Pure: facts in, decision out.
+"""Fourth stage: what the refresh has to do, and why.
 
-rebuild first, then nothing, then the mode; AUTO takes the cheaper of two ways, the other modes never look at costs
+    rebuild first, then nothing, then the mode; AUTO takes the cheaper of two ways, the other modes never look at costs
+
+`choose_action` is pure: facts in, decision out. `decide` collects the facts.
 """
 
 from __future__ import annotations
@@ -8,8 +10,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from penstock.catalog.model import Action, RefreshMode
+from penstock.catalog.reader import CatalogReader
+from penstock.compile.plan import Plan
 from penstock.compile.reasons import with_link
+from penstock.names import Interval
 from penstock.refresh.stages.cost import PROBE, Choice
+from penstock.refresh.stages.pin import Pinned
+from penstock.refresh.stages.plan import Planned
+from penstock.refresh.stages.survey import Surveyed
+from penstock.refresh.stages.weigh import weigh
+from penstock.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +49,64 @@ class Decision:
     reason: str | None = None
 
 
-def decide(facts: Facts) -> Decision:
+@dataclass(frozen=True)
+class Decided:
+    """A planned refresh with its decision: all that computing the change needs."""
+
+    planned: Planned
+    decision: Decision
+    interval: Interval
+    """What the delta program covers; empty where all rows are computed."""
+    wants_difference: bool
+    """Somebody follows the changes of this table, so a recomputed result is told by what differs."""
+    settings: Settings
+
+    @property
+    def pinned(self) -> Pinned:
+        return self.planned.pinned
+
+    @property
+    def surveyed(self) -> Surveyed:
+        return self.planned.surveyed
+
+    @property
+    def plan(self) -> Plan:
+        return self.planned.plan
+
+
+def decide(planned: Planned, catalog: CatalogReader, settings: Settings) -> Decided:
+    """The decision over a planned refresh; costs are estimated only where AUTO has a choice."""
+    pinned, surveyed, plan, rebuild = planned.pinned, planned.surveyed, planned.plan, planned.rebuild
+    meta, before, after = pinned.meta, surveyed.before, surveyed.after
+    choice = None
+    if meta.refresh_mode is RefreshMode.AUTO and rebuild is None and before is not None:
+        stored = planned.workspace.logs.at(pinned.storage.path).snapshot(pinned.state.version)
+        choice = weigh(catalog, settings, meta, plan, surveyed.change_sets, stored)
+    decision = choose_action(
+        Facts(
+            mode=meta.refresh_mode,
+            is_populated=before is not None,
+            incremental=plan.incremental,
+            refusal=(plan.refused.reason, plan.refused.construct) if plan.refused else None,
+            rebuild=rebuild,
+            data_changed=surveyed.data_changed,
+            restless=plan.bound.restless and not (plan.incremental and before == after),
+            choice=choice,
+        )
+    )
+    incremental = before is not None and decision.action is Action.INCREMENTAL
+    return Decided(
+        planned,
+        decision,
+        interval=Interval(before if incremental and before is not None else after, after),
+        wants_difference=settings.full_changes == "diff"
+        or bool(catalog.consumers_of(meta.table_id))
+        or bool(catalog.subscribers(meta.table_id)),
+        settings=settings,
+    )
+
+
+def choose_action(facts: Facts) -> Decision:
     """The action for these facts; its reason says where more is said of it."""
     decision = _decided(facts)
     if decision.reason_code is None or decision.reason is None:

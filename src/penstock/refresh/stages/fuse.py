@@ -14,7 +14,7 @@ from typing import Final
 from penstock.catalog.model import Action, StreamTableMeta
 from penstock.catalog.reader import CatalogReader
 from penstock.errors import FuseBlown
-from penstock.refresh.stages.survey import Situation
+from penstock.refresh.stages.survey import Surveyed
 from penstock.settings import Settings
 
 FLOOR: Final = 100_000
@@ -24,11 +24,11 @@ RUNS: Final = 20
 """How many runs tell what is usual; of fewer than three nothing is known."""
 
 
-def check_fuse(catalog: CatalogReader, settings: Settings, meta: StreamTableMeta, situation: Situation) -> None:
+def check_fuse(catalog: CatalogReader, settings: Settings, meta: StreamTableMeta, surveyed: Surveyed) -> None:
     """`FuseBlown` if this refresh would apply an abnormal number of changes."""
-    if not settings.fuse_factor or situation.before is None:
+    if not settings.fuse_factor or surveyed.before is None:
         return
-    pending = sum(change.rows_estimate for change in situation.change_sets.values())
+    pending = sum(change.rows_estimate for change in surveyed.change_sets.values())
     runs = catalog.effective_runs(meta.id, RUNS)
     usual = largest(run.delta_rows for run in runs if run.action is Action.INCREMENTAL)
     if usual is not None and is_blown(pending, usual, settings.fuse_factor):

@@ -1,13 +1,13 @@
-"""Surveying before a refresh: where the stored rows stand, how far the sources moved, what has to be rebuilt.
+"""Second stage: where the stored rows stand, how far the sources moved, and whether the rows must be rebuilt.
 
-Reads logs and metadata only; no Spark job. A source is never read at an older version than before: if another worker
-has already gone further than the pins, that version is kept.
+A survey reads logs and metadata and starts no Spark job. It never reads a source at an older version than before: if
+another worker has already gone further than the pins, that version is kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from penstock.catalog.model import Dependency, StreamTableMeta
@@ -18,8 +18,9 @@ from penstock.engine.delta.interval import ChangeSet, classify
 from penstock.engine.delta.readable import require_readable
 from penstock.engine.run.workspace import Logs
 from penstock.engine.write.storage import Standing
-from penstock.errors import FrontierLost, QueryInvalid, SourceCopied
+from penstock.errors import FrontierLost, QueryInvalid
 from penstock.names import Frontier, SourceVersion
+from penstock.refresh.stages.pin import Pins, Seen
 from penstock.refresh.stored_frontier import stored_frontier
 
 Reason = tuple[str, str]
@@ -27,27 +28,21 @@ Reason = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Pins:
-    """One version vector for a whole refresh: source id → version, and the moment it stands for."""
+class Witnesses:
+    """Whom a survey asks."""
 
-    versions: Mapping[str, int]
-    data_timestamp: datetime
-    bases: Mapping[str, int] | None = None
-    """The base tables' versions that the upstream stream tables among the sources show, if there are any."""
-    moved: Mapping[str, str] = field(default_factory=dict)
-    """Sources whose name stands for another table now: source id → name."""
-    copies: tuple[str, str] | None = None
-    """Two folders with the id of one Delta table, if both are seen."""
-
-    def require_told_apart(self) -> None:
-        """SourceCopied if two folders of one table id are seen, for which there is only one version here."""
-        if self.copies is not None:
-            raise SourceCopied(folder=self.copies[0], other=self.copies[1])
+    logs: Logs
+    dependencies: Callable[[int], Sequence[Dependency]]
+    """Of a stream table in the catalog, by id: what it reads, under which names."""
+    view_hash: Callable[[str], str]
+    """A hash of a view's present text."""
+    function_hash: Callable[[str], str | None]
+    """A hash of what a function does now; None if it is gone."""
 
 
 @dataclass(frozen=True)
-class Situation:
-    """What classification found: where the stored rows stand and how far the sources moved."""
+class Surveyed:
+    """Where the stored rows stand, how far the sources moved, and whether the rows can be built upon."""
 
     definition: Definition
     before: Frontier | None
@@ -55,9 +50,11 @@ class Situation:
     paths: Mapping[str, str]
     """Source id → folder."""
     change_sets: Mapping[str, ChangeSet]
-    rebuild: tuple[str, str] | None
+    rebuild: Reason | None
     cause: str | None = None
     """What makes it rebuild, as dependencies name it: a source's id, a view; or a function."""
+    basis: tuple[object, ...] | None = None
+    """Everything that the logs and the catalog said; while all of it is the same, the survey holds."""
 
     @property
     def data_changed(self) -> bool:
@@ -69,34 +66,52 @@ class Situation:
         return tuple((source, change.end.schema.json()) for source, change in sorted(self.change_sets.items()))
 
 
-def survey(
-    meta: StreamTableMeta,
-    definition: Definition,
-    pin: Standing,
-    pins: Pins,
-    logs: Logs,
-    view_hash: Callable[[str], str],
-    known: Callable[[str], Dependency | None],
-    function_hash: Callable[[str], str | None],
-) -> Situation:
-    """What a refresh of the stream table to the pins would find.
+def survey(seen: Seen, witnesses: Witnesses, earlier: Surveyed | None = None) -> Surveyed:
+    """What a refresh of the stream table to its pins finds. QueryInvalid if a function that it calls is gone.
 
-    `view_hash` tells a view's present text, `known` what is read of a source under which name, `function_hash` what a
-    function does now; asked only where it matters. QueryInvalid if a function is gone.
+    An `earlier` survey of the same versions is taken over, except for views and functions: those have no versions, so
+    they are asked about again.
     """
+    if earlier is not None and _still_holds(earlier, seen, witnesses.logs):
+        found = list(_of_meanings(seen.definition, witnesses))
+        return replace(earlier, rebuild=found[0][0], cause=found[0][1]) if found else earlier
+    return _survey(seen, witnesses)
+
+
+def _still_holds(earlier: Surveyed, seen: Seen, logs: Logs) -> bool:
+    return earlier.rebuild is None and earlier.basis == _basis(seen, earlier.paths, earlier.change_sets, logs)
+
+
+def _basis(
+    seen: Seen, paths: Mapping[str, str], change_sets: Mapping[str, ChangeSet], logs: Logs
+) -> tuple[object, ...]:
+    meta, state = seen.meta, seen.state
+    # A table that was dropped and made again counts from 0 too: its commits are other files.
+    files = {source: logs.at(paths[source]).stamp(change.after) for source, change in change_sets.items()}
+    return (
+        (meta.frontier, meta.frontier_version, meta.needs_reinit),
+        (state.version, state.record, state.record_version, state.damaged),
+        seen.definition,
+        seen.pins,
+        files,
+    )
+
+
+def _survey(seen: Seen, witnesses: Witnesses) -> Surveyed:
+    meta, definition, pins, logs = seen.meta, seen.definition, seen.pins, witnesses.logs
     pins.require_told_apart()
-    before = stored_frontier(meta, pin)
-    reasons: list[tuple[Reason | None, str | None]] = [(_of_the_table(meta, definition, pin), None)]
+    before = stored_frontier(meta, seen.state)
+    reasons: list[tuple[Reason | None, str | None]] = [(_of_the_table(meta, definition, seen.state), None)]
     change_sets: dict[str, ChangeSet] = {}
     versions: dict[str, SourceVersion] = {}
     paths = {source: logs.folder(kept) for source, kept in definition.sources.items()}
+    known = {each.source_id: each for each in witnesses.dependencies(meta.id)} if paths else {}
     for source, path in paths.items():
         if source in pins.moved:
             # Its log, which may lie where it was, says nothing of that.
             reasons.append((("SOURCE_CHANGED", f"{pins.moved[source]} is another table now"), source))
             continue
-        log = logs.at(path)
-        dependency = known(source)
+        log, dependency = logs.at(path), known.get(source)
         name, used = (dependency.source_name, dependency.columns_used) if dependency is not None else (path, ())
         change, reason = _change(log, name, source, before, pins)
         if not used and not definition.reads:
@@ -105,14 +120,10 @@ def survey(
         reasons += [(reason, source), (_of_the_drift(change, source, name, used), source)]
         change_sets[source] = change
         versions[change.end.table_id] = SourceVersion(change.after, change.end.committed_at)
-    for view, held in definition.views.items():
-        if view_hash(view) != held:
-            reasons.append((("VIEW_CHANGED", f"view {view} was redefined"), f"view:{view}"))
-    for name, held in definition.functions.items():
-        if held:
-            reasons.append((_of_the_function(name, held, function_hash), name))
+    # To the last, also where there is a reason already: a function that is gone is an error of the query.
+    reasons += list(_of_meanings(definition, witnesses))
     rebuild, cause = next(((reason, cause) for reason, cause in reasons if reason is not None), (None, None))
-    return Situation(
+    return Surveyed(
         definition=definition,
         before=before,
         after=Frontier(versions, _later(pins.data_timestamp, before), _bases(versions, before, pins)),
@@ -120,7 +131,18 @@ def survey(
         change_sets=change_sets,
         rebuild=rebuild,
         cause=cause,
+        basis=_basis(seen, paths, change_sets, logs),
     )
+
+
+def _of_meanings(definition: Definition, witnesses: Witnesses) -> Iterator[tuple[Reason, str]]:
+    """Why the rows cannot be built upon: a view or a function that means something else now."""
+    for view, held in definition.views.items():
+        if witnesses.view_hash(view) != held:
+            yield ("VIEW_CHANGED", f"view {view} was redefined"), f"view:{view}"
+    for name, held in definition.functions.items():
+        if held and (reason := _of_the_function(name, held, witnesses.function_hash)) is not None:
+            yield reason, name
 
 
 def _later(stamp: datetime, before: Frontier | None) -> datetime:
