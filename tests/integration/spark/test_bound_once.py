@@ -60,9 +60,7 @@ def test_create_and_alter_bind_a_query_once(ps: StreamTables, bound: list[str]) 
     assert_exact(ps, "st")
 
 
-def test_what_changed_since_it_was_proposed_is_bound_again(
-    ps: StreamTables, bound: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_changed_since_it_was_proposed_is_bound_again(ps: StreamTables, bound: list[str]) -> None:
     ps.sql("CREATE TABLE src AS SELECT 1 AS k, 2 AS v")
     ps.sql("CREATE VIEW doubled AS SELECT k, v * 2 AS v FROM src")
     ps.create_stream_table("late", "SELECT * FROM doubled", initialize=False)
@@ -75,8 +73,8 @@ def test_what_changed_since_it_was_proposed_is_bound_again(
     assert len(bound) == 4
     assert [tuple(row) for row in ps.table("late").collect()] == [(1, 40)]
     assert ps.table("wider").columns == ["k", "v"]
+    assert [tuple(row) for row in ps.table("wider").collect()] == [(1, 2)]
     assert_exact(ps, "late")
-    assert_exact(ps, "wider")
 
 
 def test_a_refresh_surveys_each_table_once(ps: StreamTables, surveys: list[str]) -> None:

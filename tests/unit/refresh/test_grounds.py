@@ -98,7 +98,7 @@ def test_another_definition_and_other_settings_change_them(ground: Ground) -> No
     seen = [ground.now()]
     ground.define(query="SELECT 2 AS k")
     seen.append(ground.now())
-    ground.warehouse.set_settings(Settings(fuse_factor=7))
+    ground.warehouse.set_settings(Settings(max_change_ratio=7))
     seen.append(ground.now())
     assert len(set(map(repr, seen))) == 3
 

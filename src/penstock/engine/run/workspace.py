@@ -186,10 +186,18 @@ class Workspace:
         for kept in definition.sources.values():
             require_readable(self.logs.at(kept))
 
-    def plan_anew(self, query: str, key: tuple[str, ...], columns: tuple[str, ...]) -> Plan:
-        """The plan for the query as it reads now, for a rebuild: its tables, views and types may have changed."""
+    def plan_anew(
+        self, query: str, key: tuple[str, ...], columns: tuple[str, ...], schemas: object | None = None
+    ) -> Plan:
+        """The plan for the query as it reads now, for a rebuild: its tables, views and types may have changed.
+
+        With `schemas`, it is kept for `plan`.
+        """
         self._plan = None
-        return self._planned(query, key, columns)
+        plan = self._planned(query, key, columns)
+        if schemas is not None:
+            self._plan = (query, key, columns, schemas), plan
+        return plan
 
     def _planned(self, query: str, key: tuple[str, ...], columns: tuple[str, ...]) -> Plan:
         proposed, self._proposed = self._proposed, None

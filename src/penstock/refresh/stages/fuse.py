@@ -26,13 +26,13 @@ RUNS: Final = 20
 
 def check_fuse(catalog: CatalogReader, settings: Settings, meta: StreamTableMeta, surveyed: Surveyed) -> None:
     """`FuseBlown` if this refresh would apply an abnormal number of changes."""
-    if not settings.fuse_factor or surveyed.before is None:
+    if not settings.max_change_ratio or surveyed.before is None:
         return
     pending = sum(change.rows_estimate for change in surveyed.change_sets.values())
     runs = catalog.effective_runs(meta.id, RUNS)
     usual = largest(run.delta_rows for run in runs if run.action is Action.INCREMENTAL)
-    if usual is not None and is_blown(pending, usual, settings.fuse_factor):
-        raise FuseBlown(name=meta.name, pending=f"{pending:,}", usual=f"{usual:,}", factor=settings.fuse_factor)
+    if usual is not None and is_blown(pending, usual, settings.max_change_ratio):
+        raise FuseBlown(name=meta.name, pending=f"{pending:,}", usual=f"{usual:,}", factor=settings.max_change_ratio)
 
 
 def largest(deltas: Iterable[int | None]) -> int | None:
