@@ -2,8 +2,8 @@
 
     default  <  <warehouse>/penstock.toml  <  PENSTOCK_<NAME>  <  keyword
 
-A later one wins. A value that is unknown, of the wrong type or out of range is refused wherever it comes from. A setting
-under the name that it had in the release before is taken, with a DeprecationWarning.
+A later one wins. A value that is unknown, of the wrong type or out of range is refused wherever it comes from. The name
+that a setting had in the release before still works, with a DeprecationWarning.
 """
 
 from __future__ import annotations
