@@ -31,7 +31,7 @@ from penstock.monitor.stats import StatsRow
 from penstock.monitor.status import StatusRow
 from penstock.reading.audit import AuditReport
 from penstock.reading.explain import Explanation
-from penstock.reading.shown import ShownVersion
+from penstock.reading.version_history import StoredVersion
 from penstock.refresh.result import Progress, RefreshResult
 from penstock.subscribe.all_changes import AllChanges
 from penstock.subscribe.backpressure import Policy
@@ -123,7 +123,7 @@ _RESULTS = [
     Diagnosis,
     Finding,
     RefreshRecord,
-    ShownVersion,
+    StoredVersion,
     GraphPicture,
     StatsRow,
     Alert,

@@ -27,6 +27,7 @@ from penstock.catalog.warehouse_folder import (
 from penstock.changes.filter.moments import read_timestamp
 from penstock.changes.wire.change_event import ChangeEvent
 from penstock.ddl.alter import alter, postpone, redefinition, status_of
+from penstock.ddl.claim_place import Opened, claim_place, refuse_broken_foreign
 from penstock.ddl.create import Proposal, make, mode_of, propose
 from penstock.ddl.drop import drop
 from penstock.ddl.guard_names import guard_names
@@ -34,7 +35,6 @@ from penstock.ddl.guard_versions import guard_versions
 from penstock.ddl.names_of_others import names_of, refuse_names_of_others
 from penstock.ddl.outcome import Replacement, StreamTableInfo, changed, column_changes, created, unchanged
 from penstock.ddl.repair import RepairReport, rebuild
-from penstock.ddl.settle import Opened, refuse_broken_foreign, settle
 from penstock.engine.changelog.changelog import Changelog
 from penstock.engine.read.rows_as_view import rows_as_views
 from penstock.engine.run.workspace import Logs
@@ -99,14 +99,14 @@ from penstock.reading.audit import AuditReport, audit
 from penstock.reading.describe import columns_of, details_of
 from penstock.reading.explain import Explanation, explain_query, explain_table
 from penstock.reading.fresh import fresh_rows
-from penstock.reading.read_together import rows_together
+from penstock.reading.read_together import rows_at_one_instant
 from penstock.reading.show_create import create_text
-from penstock.reading.shown import ShownVersion, shown_versions
+from penstock.reading.version_history import StoredVersion, version_history
 from penstock.refresh.define import Redefinition, mark_moved
 from penstock.refresh.keep_names import keep_names
 from penstock.refresh.restore_names import restore_names
 from penstock.refresh.result import RefreshResult, Report
-from penstock.refresh.together import refresh_together
+from penstock.refresh.run_graph import run_graph
 from penstock.refresh.warehouse import Warehouse
 from penstock.schedule.backoff import Backoff
 from penstock.schedule.clock import SystemClock
@@ -222,7 +222,7 @@ class StreamTables:
         with made(root):
             opened = open_catalog(place, root, must_exist=holds_stream_tables(root))
             try:
-                settle(Opened(root, opened, place, logs, datetime.now(UTC)))
+                claim_place(Opened(root, opened, place, logs, datetime.now(UTC)))
             except BaseException:
                 opened.close()
                 raise
@@ -662,7 +662,7 @@ class StreamTables:
         redefined: Redefinition | None = None,
     ) -> list[RefreshResult]:
         warehouse = self._warehouse
-        return refresh_together(warehouse, targets, now or warehouse.now(), progress, isolate, redefined)
+        return run_graph(warehouse, targets, now or warehouse.now(), progress, isolate, redefined)
 
     # -- layout
 
@@ -699,7 +699,7 @@ class StreamTables:
         """
         asked = list(dict.fromkeys(names))
         metas = [self._find(name) for name in asked]
-        frames = fresh_rows(self._warehouse, metas) if fresh else rows_together(self._warehouse, metas)
+        frames = fresh_rows(self._warehouse, metas) if fresh else rows_at_one_instant(self._warehouse, metas)
         return dict(zip(asked, frames, strict=True))
 
     def explain(self, name_or_query: str) -> Explanation:
@@ -752,9 +752,9 @@ class StreamTables:
         sources = [each.source_name for each in self._warehouse.catalog.dependencies_of(meta.id)]
         return columns_of(definition) + (details_of(definition, meta, sources) if extended else [])
 
-    def versions(self, name: str, max_rows: int = 20) -> list[ShownVersion]:
+    def versions(self, name: str, max_rows: int = 20) -> list[StoredVersion]:
         """What each version of a stream table shows, newest first: its data timestamp and the versions behind it."""
-        return shown_versions(self._warehouse, self._find(name), max_rows)
+        return version_history(self._warehouse, self._find(name), max_rows)
 
     def subscribe(
         self,

@@ -16,7 +16,7 @@ from penstock.catalog.model import UNSET, Alert, AlertEvent, Dependency, Refresh
 from penstock.ddl.create import Proposal
 from penstock.ddl.guard_readers import guard_readers
 from penstock.engine.delta.definition import Definition
-from penstock.engine.write.storage import DEFINITION_KEY, Storage, key_configuration, standing
+from penstock.engine.write.storage import DEFINITION_KEY, Storage, key_configuration, storage_state
 from penstock.errors import CommitConflict, InvalidMode, NotIncremental
 from penstock.refresh.define import Redefinition, dependencies_of, note_definition
 from penstock.refresh.warehouse import Warehouse
@@ -70,7 +70,7 @@ def _change(
     It is written whole, so it is written only over what was read: another ALTER must not be undone by this one.
     """
     for _ in range(TRIES):
-        found = standing(warehouse.logs.at(meta.path))
+        found = storage_state(warehouse.logs.at(meta.path))
         definition = Definition.from_json(found.definition)
         changed = definition
         if mode is RefreshMode.INCREMENTAL:

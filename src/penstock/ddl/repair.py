@@ -18,7 +18,7 @@ from penstock.ddl.names_of_others import refuse_names_of_others, stream_table
 from penstock.engine.delta.definition import Definition
 from penstock.engine.failures.spark_message import parted
 from penstock.engine.spark.registry import MANAGED, restore, restore_view, schema_exists
-from penstock.engine.write.storage import Storage, standing
+from penstock.engine.write.storage import Storage, storage_state
 from penstock.errors import PenstockError
 from penstock.names import TableName
 from penstock.refresh.define import dependencies_of
@@ -102,7 +102,7 @@ def _found(warehouse: Warehouse) -> tuple[list[_Found], list[tuple[str, str]]]:
         path = str(log.parent.resolve())
         try:
             storage = Storage.open(path)
-            definition = Definition.from_json(standing(warehouse.logs.at(storage.path)).definition)
+            definition = Definition.from_json(storage_state(warehouse.logs.at(storage.path)).definition)
         except (PenstockError, KeyError, ValueError) as error:
             if log.parent.name not in folders:
                 why = error.text if isinstance(error, PenstockError) else f"{type(error).__name__}: {error}"

@@ -26,7 +26,7 @@ from penstock.engine.changelog.changelog import Changelog
 from penstock.engine.delta.delta_log import DeltaLog
 from penstock.engine.run.workspace import Logs
 from penstock.engine.spark.registry import table_path
-from penstock.engine.write.storage import standing
+from penstock.engine.write.storage import storage_state
 from penstock.errors import FrontierLost, PenstockError, RetentionCut
 from penstock.graph.lag import format_lag
 from penstock.lang.statements import PassThrough
@@ -122,7 +122,7 @@ def holdings(catalog: CatalogReader, logs: Logs, tables: Iterable[StreamTableMet
     """What each of these stream tables needs of each of its sources; reads logs only. What is missing is left out."""
     for meta in tables:
         try:
-            frontier = stored_frontier(meta, standing(logs.at(meta.path)))
+            frontier = stored_frontier(meta, storage_state(logs.at(meta.path)))
         except PenstockError:
             continue
         if frontier is None:

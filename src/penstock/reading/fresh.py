@@ -21,9 +21,9 @@ from penstock.engine.failures.data_errors import data_errors
 from penstock.engine.run.change_rows import overlaid
 from penstock.engine.spark.registry import stored_rows_at
 from penstock.refresh.attempt import Attempt, Quiet
+from penstock.refresh.run_graph import pin_part
 from penstock.refresh.stages.compute import compute
 from penstock.refresh.stages.pin import Pins
-from penstock.refresh.together import scene_of
 from penstock.refresh.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -43,19 +43,19 @@ class _Fresh:
 def fresh_rows(warehouse: Warehouse, metas: Iterable[StreamTableMeta]) -> list[DataFrame]:
     """The rows of stream tables as of one moment, which is now."""
     wanted = [meta.table_id for meta in metas]
-    scene = scene_of(warehouse, wanted)
+    part = pin_part(warehouse, wanted)
     stamp = warehouse.now()
     found: dict[str, _Fresh] = {}
-    for key in scene.order:
-        upstreams = {each: found[each] for each in scene.graph.sources[key] if each in found}
+    for key in part.order:
+        upstreams = {each: found[each] for each in part.graph.sources[key] if each in found}
         shown = {each: held.version for each, held in upstreams.items() if held.version is not None}
-        pins = Pins({**scene.versions, **shown}, stamp, moved=scene.moved, copies=scene.copies.get(key))
+        pins = Pins({**part.versions, **shown}, stamp, moved=part.moved, copies=part.copies.get(key))
         pins.require_told_apart()
         moved = {each: held for each, held in upstreams.items() if held.version is None}
-        fresh = _over(warehouse, scene.tables[key], pins, moved) if moved else _at(warehouse, scene.tables[key], pins)
-        if fresh.rows is not None and scene.graph.consumers[key] & set(scene.order):
+        fresh = _over(warehouse, part.tables[key], pins, moved) if moved else _at(warehouse, part.tables[key], pins)
+        if fresh.rows is not None and part.graph.consumers[key] & set(part.order):
             # Computed once and under its own settings, whatever session its consumers are computed in.
-            with data_errors(str(scene.tables[key].name)):
+            with data_errors(str(part.tables[key].name)):
                 fresh = _Fresh(fresh.definition, fresh.path, None, fresh.rows.localCheckpoint())
         found[key] = fresh
     return [_frame(warehouse, found[key]) for key in wanted]

@@ -16,7 +16,7 @@ from penstock.catalog.model import StreamTableMeta
 from penstock.engine.delta.definition import Definition
 from penstock.engine.run.workspace import Logs
 from penstock.engine.spark.registry import stored_rows_at
-from penstock.engine.write.storage import records, standing
+from penstock.engine.write.storage import records, storage_state
 from penstock.errors import NoCommonInstant
 from penstock.graph.instant import Parted, common_instant
 from penstock.names import Frontier
@@ -35,7 +35,7 @@ class StoredState:
     bases: Mapping[str, int]
 
 
-def rows_together(warehouse: Warehouse, metas: Iterable[StreamTableMeta]) -> list[DataFrame]:
+def rows_at_one_instant(warehouse: Warehouse, metas: Iterable[StreamTableMeta]) -> list[DataFrame]:
     """The rows of stream tables at the newest instant that all of them can show; NoCommonInstant if there is none."""
     wanted = list(metas)
     tables = {meta.table_id: meta for meta in warehouse.catalog.get_all()}
@@ -52,7 +52,7 @@ def rows_together(warehouse: Warehouse, metas: Iterable[StreamTableMeta]) -> lis
 def stored_states(logs: Logs, meta: StreamTableMeta, stream_tables: Container[str]) -> Iterator[StoredState]:
     """What a stream table can show, newest first, as far back as it had its present definition."""
     log = logs.at(meta.path)
-    now = standing(log)
+    now = storage_state(log)
     if now.damaged or now.record is None:
         return
     definition = Definition.from_json(now.definition)

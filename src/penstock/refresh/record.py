@@ -41,13 +41,13 @@ from penstock.errors import CommitConflict, FuseBlown, LeaseLost, PenstockError,
 from penstock.names import Frontier
 from penstock.refresh.attempt import Attempt, Quiet
 from penstock.refresh.define import dependencies_of, note_definition
+from penstock.refresh.graph_run import Skip
 from penstock.refresh.lease import HeldLease
 from penstock.refresh.result import RefreshResult
 from penstock.refresh.stages.commit import Committed
 from penstock.refresh.stages.decide import Decision
 from penstock.refresh.stages.pin import Pins
 from penstock.refresh.stages.survey import Surveyed
-from penstock.refresh.tour import Skip
 
 _log = logging.getLogger("penstock.refresh")
 

@@ -269,7 +269,7 @@ def _is_quiet(seen: Seen, surveyed: Surveyed) -> bool:
     return not (
         surveyed.rebuild is not None
         or surveyed.data_changed
-        or definition.restless
+        or definition.volatile
         or state.table_id != meta.table_id
         or state.unset is not None
         or definition.hash != meta.definition_hash

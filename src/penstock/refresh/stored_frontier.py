@@ -11,11 +11,11 @@ catalog's frontier then lies before the record's, and the record wins.
 from __future__ import annotations
 
 from penstock.catalog.model import StreamTableMeta
-from penstock.engine.write.storage import Standing
+from penstock.engine.write.storage import StorageState
 from penstock.names import Frontier
 
 
-def stored_frontier(meta: StreamTableMeta, state: Standing) -> Frontier | None:
+def stored_frontier(meta: StreamTableMeta, state: StorageState) -> Frontier | None:
     """The versions at which the stored rows equal the query; None if no commit of ours is known."""
     if state.record is None:
         return None

@@ -19,7 +19,7 @@ from penstock.engine.delta.definition import Definition, text_hash
 from penstock.engine.run.workspace import Logs, Workspace
 from penstock.engine.spark.columns_as_defined import Reads
 from penstock.engine.spark.registry import shared_path, view_text
-from penstock.engine.write.storage import Standing, standing
+from penstock.engine.write.storage import StorageState, storage_state
 from penstock.errors import PenstockError, SourceMissing, StorageMissing
 from penstock.names import TableName
 from penstock.operators.source import Source
@@ -140,10 +140,10 @@ class Warehouse:
         """Let go of a workspace."""
         self._workspaces.pop(definition_id, None)
 
-    def storage_state(self, meta: StreamTableMeta) -> Standing:
+    def storage_state(self, meta: StreamTableMeta) -> StorageState:
         """Where a stream table's storage stands, from its log alone."""
         try:
-            return standing(self.logs.at(meta.path))
+            return storage_state(self.logs.at(meta.path))
         except SourceMissing as gone:
             raise StorageMissing(name=str(meta.name), path=meta.path, why=gone.text) from gone
 

@@ -1,6 +1,6 @@
 """The scheduler: keeps every stream table of a catalog within its target lag, until it is told to stop.
 
-    stand for leadership  ──→  every interval: look, plan, begin a tour, let checks run  ──→  drain, step down
+    stand for leadership  ──→  every interval: look, plan, begin a graph run, let checks run  ──→  drain, step down
                                workers: the most urgent ready table, again and again
 
 One thread decides; workers refresh. An error of a table is that table's own; an error of the loop itself is logged, and
@@ -19,9 +19,9 @@ from typing import Final
 from penstock.catalog.writer import CatalogWriter
 from penstock.errors import EngineUnavailable, InternalError
 from penstock.graph.grid import next_stamp
-from penstock.graph.side_by_side import Hire, plain_thread
-from penstock.refresh.together import Outcome
-from penstock.refresh.tour import Arrival
+from penstock.graph.side_by_side import ThreadFactory, plain_thread
+from penstock.refresh.graph_run import Arrival
+from penstock.refresh.run_graph import Outcome
 from penstock.schedule.backoff import Backoff
 from penstock.schedule.begin_due import begin_due
 from penstock.schedule.dispatcher import Dispatcher, Task
@@ -49,13 +49,13 @@ class Scheduler:
         catalog: CatalogWriter,
         settings: Callable[[], Settings],
         clock: SteadyClock,
-        hire: Hire = plain_thread,
+        new_thread: ThreadFactory = plain_thread,
         check: Callable[[], None] = lambda: None,
     ) -> None:
         self._workshop = workshop
         self._settings = settings
         self._clock = clock
-        self._hire = hire
+        self._new_thread = new_thread
         self._check = check
         self._candidate = Candidate(catalog, moves=self._moves)
         self._moved_at: float | None = None
@@ -109,7 +109,7 @@ class Scheduler:
     def at_work(self) -> list[str]:
         """The stream tables that are being refreshed here now."""
         with self._changed:
-            return [str(task.tour.scene.tables[task.key].name) for task in self._dispatcher.running]
+            return [str(task.graph_run.part.tables[task.key].name) for task in self._dispatcher.running]
 
     # -- leading
 
@@ -191,7 +191,7 @@ class Scheduler:
         self._threads = {number: thread for number, thread in self._threads.items() if thread.is_alive()}
         for number in range(1, wanted + 1):
             if number not in self._threads:
-                thread = self._hire(self._labour, number)
+                thread = self._new_thread(self._labour, number)
                 thread.start()
                 self._threads[number] = thread
 
@@ -212,7 +212,7 @@ class Scheduler:
         while (task := self._take(dispatcher)) is not None:
             began = self._clock.now()
             try:
-                outcome = self._workshop.carry_out(task.tour, task.key)
+                outcome = self._workshop.carry_out(task.graph_run, task.key)
             except BaseException as error:
                 # Not of the refresh, which says its errors: of what stands around it. A panic in Rust is no Exception.
                 outcome = Outcome(Arrival(blocked=True), InternalError(why=f"{type(error).__name__}: {error}"))
@@ -222,7 +222,7 @@ class Scheduler:
                 self._note_if_gone(outcome.error)
             now = self._clock.now()
             with self._changed:
-                task.tour.arrived[task.key] = outcome.arrival
+                task.graph_run.arrived[task.key] = outcome.arrival
                 dispatcher.ended(task, outcome.error, now - began, now)
                 self._changed.notify_all()
 

@@ -17,7 +17,7 @@ from datetime import timedelta
 from typing import Final
 
 from penstock.errors import PenstockError
-from penstock.graph.side_by_side import Hire
+from penstock.graph.side_by_side import ThreadFactory
 from penstock.layout.advise import advise_one
 from penstock.layout.optimize import optimize_table
 from penstock.refresh.warehouse import Warehouse
@@ -37,9 +37,11 @@ _log = logging.getLogger("penstock.upkeep")
 class Upkeep:
     """Called all the time by the scheduler's loop; works on a thread of its own, one piece at a time."""
 
-    def __init__(self, warehouse: Warehouse, hire: Hire, stopwatch: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, warehouse: Warehouse, new_thread: ThreadFactory, stopwatch: Callable[[], float] = time.monotonic
+    ) -> None:
         self._warehouse = warehouse
-        self._hire = hire
+        self._new_thread = new_thread
         self._stopwatch = stopwatch
         self._pruned = self._looked = stopwatch()
         self._refreshes: dict[int, int] = {}
@@ -54,7 +56,7 @@ class Upkeep:
         if now - self._looked < LOOK_EVERY:
             return
         self._looked = now
-        self._thread = self._hire(self._work, 0)
+        self._thread = self._new_thread(self._work, 0)
         self._thread.start()
 
     def _work(self) -> None:

@@ -14,7 +14,7 @@ from penstock.catalog.model import UNSET, RefreshMode
 from penstock.ddl import alter as altering
 from penstock.engine.delta.definition import Definition
 from penstock.engine.delta.delta_log import DeltaLog
-from penstock.engine.write.storage import DEFINITION_KEY, Standing, Storage, standing
+from penstock.engine.write.storage import DEFINITION_KEY, Storage, StorageState, storage_state
 from penstock.errors import CatalogError, CommitConflict
 from penstock.testing.published import Published, PublishedTable
 
@@ -41,13 +41,13 @@ def disturb(monkeypatch: pytest.MonkeyPatch, table: PublishedTable, times: int) 
     """Another process changes the query just after the definition was read, that many times."""
     left = iter(range(times))
 
-    def read(log: DeltaLog) -> Standing:
-        found = standing(log)
+    def read(log: DeltaLog) -> StorageState:
+        found = storage_state(log)
         if (number := next(left, None)) is not None:
             redefine(table, f"SELECT {number}")
         return found
 
-    monkeypatch.setattr(altering, "standing", read)
+    monkeypatch.setattr(altering, "storage_state", read)
 
 
 def test_a_query_that_changes_meanwhile_is_not_changed_back(world: Published, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -207,7 +207,7 @@ def test_a_pinned_mode_never_looks_at_costs(mode: RefreshMode) -> None:
     dear = choose(Size(1_000_000, 1_000_000, 1000), [], 2)
     assert dear.action is Action.FULL
     facts = Facts(
-        mode=mode, is_populated=True, incremental=True, refusal=None, rebuild=None, data_changed=True, restless=False,
+        mode=mode, is_populated=True, incremental=True, refusal=None, rebuild=None, data_changed=True, volatile=False,
         choice=dear,
     )  # fmt: skip
     assert choose_action(facts).action.value == mode.value
@@ -217,7 +217,7 @@ def test_auto_says_why_it_recomputes() -> None:
     dear = choose(Size(1_000_000, 1_000_000, 1000), [], 2)
     facts = Facts(
         mode=RefreshMode.AUTO, is_populated=True, incremental=True, refusal=None, rebuild=None, data_changed=True,
-        restless=False, choice=dear,
+        volatile=False, choice=dear,
     )  # fmt: skip
     decision = choose_action(facts)
     assert (decision.action, decision.reason_code) == (Action.FULL, "CHEAPER")

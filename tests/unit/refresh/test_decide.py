@@ -18,7 +18,7 @@ MOVED = Facts(
     refusal=None,
     rebuild=None,
     data_changed=True,
-    restless=False,
+    volatile=False,
 )
 QUIET = replace(MOVED, data_changed=False)
 REFUSED = replace(MOVED, incremental=False, refusal=("NON_DETERMINISTIC", "rand"))
@@ -39,7 +39,7 @@ FULL_IS_CHEAPER = Choice(Estimate(2, 5), Estimate(1, 5), Action.FULL)
         ),
         pytest.param(QUIET, Action.NO_DATA, None, id="quiet"),
         pytest.param(replace(QUIET, mode=RefreshMode.FULL), Action.NO_DATA, None, id="quiet in mode FULL"),
-        pytest.param(replace(QUIET, restless=True), Action.INCREMENTAL, None, id="the clock moved"),
+        pytest.param(replace(QUIET, volatile=True), Action.INCREMENTAL, None, id="the clock moved"),
         pytest.param(replace(MOVED, mode=RefreshMode.FULL), Action.FULL, "AS_ASKED", id="mode FULL"),
         pytest.param(REFUSED, Action.FULL, "NON_DETERMINISTIC", id="no delta rule"),
         pytest.param(MOVED, Action.INCREMENTAL, None, id="changes"),

@@ -127,9 +127,9 @@ def test_a_storage_that_is_away_and_back_changes_them(ground: Ground, tmp_path: 
 
 
 def test_what_cannot_be_seen_to_change_has_none(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
-    ground.define(restless=True)
+    ground.define(volatile=True)
     assert ground.now() is None
-    ground.define(restless=False, functions={"f": ""})
+    ground.define(volatile=False, functions={"f": ""})
     monkeypatch.setattr(ground.warehouse, "function_hash", lambda function: "")
     assert ground.now() is None
 

@@ -24,11 +24,11 @@ from penstock.errors import (
 )
 from penstock.names import Frontier, TableName
 from penstock.refresh.attempt import Attempt, Quiet
+from penstock.refresh.graph_run import Skip
 from penstock.refresh.lease import HeldLease
 from penstock.refresh.record import Recorder
 from penstock.refresh.stages.pin import Pins
 from penstock.refresh.stages.survey import Surveyed
-from penstock.refresh.tour import Skip
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)

@@ -10,7 +10,7 @@ from penstock.catalog.model import SCHEDULER, Dependency, Lease, RefreshMode, So
 from penstock.compile.plan import compile_query
 from penstock.engine.delta.definition import Definition
 from penstock.engine.delta.interval import ChangeSet, classify
-from penstock.engine.write.storage import Standing, standing
+from penstock.engine.write.storage import StorageState, storage_state
 from penstock.errors import FrontierLost, PenstockError, SourceMissing
 from penstock.graph.cycles import way_back
 from penstock.graph.dag import StreamGraph
@@ -51,7 +51,7 @@ class _Around:
 def _case(warehouse: Warehouse, meta: StreamTableMeta, around: _Around) -> Case:
     catalog, now = warehouse.catalog, warehouse.now()
     dependencies = catalog.dependencies_of(meta.id)
-    found, lost = _standing(warehouse, meta)
+    found, lost = _storage_state(warehouse, meta)
     frontier = stored_frontier(meta, found) if found is not None else meta.frontier
     rebuild, quiet = _surveyed(warehouse, meta, found) if found is not None else (None, False)
     return Case(
@@ -84,9 +84,9 @@ def _case(warehouse: Warehouse, meta: StreamTableMeta, around: _Around) -> Case:
     )
 
 
-def _standing(warehouse: Warehouse, meta: StreamTableMeta) -> tuple[Standing | None, str | None]:
+def _storage_state(warehouse: Warehouse, meta: StreamTableMeta) -> tuple[StorageState | None, str | None]:
     try:
-        found = standing(warehouse.logs.at(meta.path))
+        found = storage_state(warehouse.logs.at(meta.path))
     except PenstockError as gone:
         return None, gone.text
     if found.table_id != meta.table_id:
@@ -108,7 +108,7 @@ def _refusal(warehouse: Warehouse, meta: StreamTableMeta) -> tuple[str, str, str
     return None if refused is None else (refused.reason, refused.construct, refused.advice)
 
 
-def _opaque(found: Standing | None) -> tuple[str, ...]:
+def _opaque(found: StorageState | None) -> tuple[str, ...]:
     try:
         definition = Definition.from_json(found.definition) if found is not None else None
     except (KeyError, ValueError):
@@ -140,7 +140,7 @@ def _source(warehouse: Warehouse, source: Dependency, frontier: Frontier | None)
     return PendingSource(source.source_name, version, newest, change.rows_estimate)
 
 
-def _surveyed(warehouse: Warehouse, meta: StreamTableMeta, found: Standing) -> tuple[tuple[str, str] | None, bool]:
+def _surveyed(warehouse: Warehouse, meta: StreamTableMeta, found: StorageState) -> tuple[tuple[str, str] | None, bool]:
     """What a refresh would find: what makes it rebuild, and whether nothing happened, so that the rows are exact."""
     try:
         definition = Definition.from_json(found.definition)
@@ -149,5 +149,5 @@ def _surveyed(warehouse: Warehouse, meta: StreamTableMeta, found: Standing) -> t
         # A source that cannot be read is a finding of its own.
         return None, False
     ours = definition.hash == meta.definition_hash and found.unset is None and situation.before is not None
-    still = situation.rebuild is None and not situation.data_changed and not definition.restless
+    still = situation.rebuild is None and not situation.data_changed and not definition.volatile
     return situation.rebuild, ours and still

@@ -24,7 +24,7 @@ from penstock.engine.run.program import Timed
 from penstock.engine.write.commit import Committed as Landed
 from penstock.engine.write.commit import Marking, carry_frontier
 from penstock.engine.write.commit import commit as write_change
-from penstock.engine.write.storage import DEFINITION_KEY, Standing, key_configuration, standing
+from penstock.engine.write.storage import DEFINITION_KEY, StorageState, key_configuration, storage_state
 from penstock.errors import CommitConflict
 from penstock.refresh.stages.compute import Computed, Write
 from penstock.refresh.stages.decide import Decided, Decision
@@ -98,7 +98,7 @@ def carry(decided: Decided, decision: Decision, writer: Writer) -> Committed:
     return Committed(decided, decision, None, version, state.record)
 
 
-def is_overdue(state: Standing, surveyed: Surveyed) -> bool:
+def is_overdue(state: StorageState, surveyed: Surveyed) -> bool:
     """True if the newest commit's frontier lags so far that the sources' retention could overtake it."""
     held = state.record.data_timestamp if state.record is not None else None
     now = surveyed.after.data_timestamp
@@ -114,7 +114,7 @@ def put_in_force(decided: Decided, definition: Definition, version: int, writer:
     with suppress(CommitConflict):
         pinned.storage.set_configuration(_configuration(plan, definition), at=version)
     log = decided.planned.workspace.logs.at(pinned.meta.path)
-    in_force = Definition.from_json(standing(log).definition)
+    in_force = Definition.from_json(storage_state(log).definition)
     if in_force.hash == definition.hash:
         writer.redefined(pinned.meta, in_force, plan)
 

@@ -151,7 +151,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class PastRun:
     """One past run, with what it had to do."""
 
     action: Action
@@ -199,7 +199,7 @@ def _work(seconds: tuple[float, float], rows: int, size: int) -> float:
     return seconds[0] * rows + seconds[1] * size
 
 
-def _runs(history: Sequence[RefreshRecord], now: Size) -> list[Run]:
+def _runs(history: Sequence[RefreshRecord], now: Size) -> list[PastRun]:
     """The records as runs, newest first; a rebuild is a full run. What a record does not say is taken as it is now."""
     oldest: dict[tuple[str | None, int, Action], str] = {}
     kinds = [Action.INCREMENTAL if record.action is Action.INCREMENTAL else Action.FULL for record in history]
@@ -211,7 +211,7 @@ def _runs(history: Sequence[RefreshRecord], now: Size) -> list[Run]:
             continue
         whole = kind is Action.FULL
         runs.append(
-            Run(
+            PastRun(
                 kind,
                 Size(
                     changed=record.delta_rows or 0,
@@ -236,7 +236,7 @@ def _known(told: int | None, otherwise: int) -> int:
     return otherwise if told is None else told
 
 
-def _estimate(action: Action, size: Size, runs: Sequence[Run], borrowed: Sequence[Run]) -> Estimate:
+def _estimate(action: Action, size: Size, runs: Sequence[PastRun], borrowed: Sequence[PastRun]) -> Estimate:
     mine, theirs = ([run for run in each if run.action is action] for each in (runs, borrowed))
     total, weight = _evidence(action, size, mine)
     # Whatever others took matters the less the more is known of this one.
@@ -247,7 +247,7 @@ def _estimate(action: Action, size: Size, runs: Sequence[Run], borrowed: Sequenc
     return Estimate(prior(action, size) * exp(ratio), len(mine), len(theirs), last, all(run.cold for run in mine))
 
 
-def _evidence(action: Action, size: Size, runs: Sequence[Run]) -> tuple[float, float]:
+def _evidence(action: Action, size: Size, runs: Sequence[PastRun]) -> tuple[float, float]:
     """How much longer than the prior the runs took, as a sum of logarithms, and the weight of that sum."""
     total, weight = 0.0, 0.0
     only_first = all(run.cold for run in runs)
@@ -259,7 +259,7 @@ def _evidence(action: Action, size: Size, runs: Sequence[Run]) -> tuple[float, f
     return total, weight
 
 
-def _lesson(action: Action, run: Run, only_first: bool) -> tuple[float, float]:
+def _lesson(action: Action, run: PastRun, only_first: bool) -> tuple[float, float]:
     """How much longer than the prior one run took, as a logarithm, and how far it is to be believed."""
     if not run.cold:
         return log(run.seconds / prior(action, run.size)), 1.0
@@ -277,7 +277,9 @@ def _likeness(action: Action, size: Size, other: Size) -> float:
     return shared**2 * exp(-abs(log((here + 1) / (there + 1))) / 1.5)
 
 
-def _worth_a_probe(winner: Estimate, loser: Estimate, other: Action, runs: Sequence[Run], probe_percent: int) -> bool:
+def _worth_a_probe(
+    winner: Estimate, loser: Estimate, other: Action, runs: Sequence[PastRun], probe_percent: int
+) -> bool:
     if len(runs) < FEW or loser.seconds > _PROBE_WITHIN * winner.seconds:
         return False
     if any(run.action is other and not run.cold for run in runs[:_PROBE_AFTER]):

@@ -34,7 +34,7 @@ class Facts:
     rebuild: tuple[str, str] | None
     """Reason code and text, if the stored rows cannot be built upon."""
     data_changed: bool
-    restless: bool
+    volatile: bool
     """The result can change although no source moved."""
     choice: Choice | None = None
     """What both modes are estimated to cost; None if that is not known or does not matter."""
@@ -90,7 +90,7 @@ def decide(planned: Planned, catalog: CatalogReader, settings: Settings) -> Deci
             refusal=(plan.refused.reason, plan.refused.construct) if plan.refused else None,
             rebuild=rebuild,
             data_changed=surveyed.data_changed,
-            restless=plan.bound.restless and not (plan.incremental and before == after),
+            volatile=plan.bound.volatile and not (plan.incremental and before == after),
             choice=choice,
         )
     )
@@ -119,7 +119,7 @@ def _decided(facts: Facts) -> Decision:
         return Decision(Action.FULL, "FIRST_FILL", "first fill")
     if facts.rebuild is not None:
         return Decision(Action.REINITIALIZE, *facts.rebuild)
-    if not facts.data_changed and not facts.restless:
+    if not facts.data_changed and not facts.volatile:
         return Decision(Action.NO_DATA)
     if facts.mode is RefreshMode.FULL:
         return Decision(Action.FULL, "AS_ASKED", "refresh mode FULL")

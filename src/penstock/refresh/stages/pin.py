@@ -14,7 +14,7 @@ from penstock.catalog.model import StreamTableMeta
 from penstock.engine.delta.definition import Definition
 from penstock.engine.run.workspace import Logs
 from penstock.engine.write.handles import Handles
-from penstock.engine.write.storage import Pin, Standing, Storage, standing
+from penstock.engine.write.storage import Pin, Storage, StorageState, storage_state
 from penstock.errors import SourceCopied
 
 
@@ -43,7 +43,7 @@ class Seen:
 
     meta: StreamTableMeta
     definition: Definition
-    state: Standing
+    state: StorageState
     pins: Pins
 
 
@@ -59,7 +59,7 @@ class Pinned(Seen):
 
 def see(meta: StreamTableMeta, pins: Pins, logs: Logs) -> Seen:
     """The stream table by its log alone: no handle is opened, so this is cheap."""
-    state = standing(logs.at(meta.path))
+    state = storage_state(logs.at(meta.path))
     return Seen(meta, Definition.from_json(state.definition), state, pins)
 
 

@@ -17,7 +17,7 @@ from penstock.engine.delta.drift_verdict import Continue, classify_drift
 from penstock.engine.delta.interval import ChangeSet, classify
 from penstock.engine.delta.readable import require_readable
 from penstock.engine.run.workspace import Logs
-from penstock.engine.write.storage import Standing
+from penstock.engine.write.storage import StorageState
 from penstock.errors import FrontierLost, QueryInvalid
 from penstock.names import Frontier, SourceVersion
 from penstock.refresh.stages.pin import Pins, Seen
@@ -158,7 +158,7 @@ def _bases(versions: Mapping[str, SourceVersion], before: Frontier | None, pins:
     return before.bases if before is not None and before.same_versions(Frontier(versions)) else None
 
 
-def _of_the_table(meta: StreamTableMeta, definition: Definition, pin: Standing) -> Reason | None:
+def _of_the_table(meta: StreamTableMeta, definition: Definition, pin: StorageState) -> Reason | None:
     if pin.damaged:
         return "FOREIGN_WRITE", pin.damaged
     if meta.needs_reinit:

@@ -24,7 +24,7 @@ from penstock.refresh.stages.survey import Surveyed
 
 
 @dataclass(frozen=True)
-class Scene:
+class GraphPart:
     """The stream tables that take part, in the order of their refreshes, and the versions of all base tables."""
 
     tables: Mapping[str, StreamTableMeta]
@@ -59,7 +59,7 @@ class Arrival:
 
 
 @dataclass(frozen=True)
-class Run:
+class RefreshTo:
     """Refresh it to these pins."""
 
     pins: Pins
@@ -74,18 +74,18 @@ class Skip:
 
 
 @dataclass(frozen=True)
-class Rest:
+class StayPut:
     """Leave it where it is; why is known already."""
 
 
-Move = Run | Skip | Rest
+NextStep = RefreshTo | Skip | StayPut
 
 
 @dataclass
-class Tour:
-    """The stream tables of a scene on their way to its version vector."""
+class GraphRun:
+    """The stream tables of a part on their way to its version vector."""
 
-    scene: Scene
+    part: GraphPart
     wanted: frozenset[str]
     """What was asked for; everything else takes part because it is upstream of that."""
     stamp: datetime
@@ -99,32 +99,32 @@ class Tour:
 
     def left(self) -> list[str]:
         """What has not arrived yet, upstreams first."""
-        return [key for key in self.scene.order if key not in self.arrived]
+        return [key for key in self.part.order if key not in self.arrived]
 
     def ready(self) -> list[str]:
         """Of that, what waits for nobody."""
         return [key for key in self.left() if all(each in self.arrived for each in self._direct(key))]
 
-    def move(self, key: str) -> Move:
+    def next_step(self, key: str) -> NextStep:
         """What to do with a table whose upstreams have all arrived."""
         # One further up may be on its way still: its quiet consumers were settled at the version that was looked at.
-        held_up = [each for each in self.scene.upstreams(key) if each in self.arrived and self.arrived[each].blocked]
+        held_up = [each for each in self.part.upstreams(key) if each in self.arrived and self.arrived[each].blocked]
         if held_up:
-            names = sorted(str(self.scene.tables[each].name) for each in held_up)
+            names = sorted(str(self.part.tables[each].name) for each in held_up)
             return Skip("UPSTREAM_BLOCKED", f"waiting for {', '.join(names)}")
         if not self.may_run(key):
-            return Rest()
+            return StayPut()
         pins = self.pins(key, self.arrived)
         if pins is None:
             why = "its upstreams show different versions of one table; another worker is ahead of this refresh"
             return Skip("INCONSISTENT_PINS", why)
-        return Run(pins)
+        return RefreshTo(pins)
 
     def may_run(self, key: str) -> bool:
         """False if the table waits for a person, or for its time to try again."""
         if key in self.resting:
             return False
-        return key in self.wanted or self.scene.tables[key].status not in {Status.SUSPENDED, Status.ERROR}
+        return key in self.wanted or self.part.tables[key].status not in {Status.SUSPENDED, Status.ERROR}
 
     def definition_for(self, key: str) -> Definition | None:
         """The definition that a table is to be given on the way."""
@@ -136,15 +136,15 @@ class Tour:
         upstreams = self._direct(key)
         if any(each not in arrived for each in upstreams):
             return None
-        if (copies := self.scene.copies.get(key)) is not None:
+        if (copies := self.part.copies.get(key)) is not None:
             # What its upstreams show cannot agree; its refresh says why.
-            return Pins(self.scene.versions, self.stamp, copies=copies)
+            return Pins(self.part.versions, self.stamp, copies=copies)
         bases = _agreed(arrived[each].bases for each in upstreams)
         if bases is None:
             return None
         shown = {each: at for each in upstreams if (at := arrived[each].version) is not None}
-        versions = {**self.scene.versions, **bases, **shown}
-        return Pins(versions, self.stamp, bases if upstreams else None, self.scene.moved)
+        versions = {**self.part.versions, **bases, **shown}
+        return Pins(versions, self.stamp, bases if upstreams else None, self.part.moved)
 
     def arrival(
         self,
@@ -155,14 +155,14 @@ class Tour:
     ) -> Arrival:
         """A table that shows this frontier at this version of its storage.
 
-        `strangers` are stream tables among its sources that are not of the scene: it was altered on the way, and what
+        `strangers` are stream tables among its sources that are not of the part: it was altered on the way, and what
         is behind them is not known here.
         """
-        bases = frontier.base_versions(self.scene.tables) if not strangers else None
+        bases = frontier.base_versions(self.part.tables) if not strangers else None
         return Arrival(result, version=version, bases=bases)
 
     def _direct(self, key: str) -> list[str]:
-        return [each for each in self.scene.graph.sources[key] if each in self.scene.tables]
+        return [each for each in self.part.graph.sources[key] if each in self.part.tables]
 
 
 def _agreed(vectors: Iterable[Mapping[str, int] | None]) -> dict[str, int] | None:

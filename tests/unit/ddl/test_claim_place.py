@@ -30,13 +30,13 @@ from penstock.catalog.model import Subscriber, WarehouseIdentity
 from penstock.catalog.open_catalog import catalog_place
 from penstock.catalog.settlement import COPIED
 from penstock.catalog.sql_catalog import SqlCatalog
-from penstock.ddl import settle as settling
-from penstock.ddl.settle import Opened, settle
+from penstock.ddl import claim_place as claiming
+from penstock.ddl.claim_place import Opened, claim_place
 from penstock.engine.delta.definition import Definition
 from penstock.engine.run.workspace import Logs
 from penstock.engine.write.apply import Change
 from penstock.engine.write.commit import commit
-from penstock.engine.write.storage import DEFINITION_KEY, ID_KEY, Layout, Standing, Storage, records, standing
+from penstock.engine.write.storage import DEFINITION_KEY, ID_KEY, Layout, Storage, StorageState, records, storage_state
 from penstock.errors import CatalogUnusable
 from penstock.names import WEIGHT, TableName
 from stored import record, schema, table
@@ -54,7 +54,7 @@ def opened(root: Path, catalog: str = "") -> Iterator[SqlCatalog]:
     root.mkdir(exist_ok=True)
     place = catalog_place(root, catalog)
     with open_catalog(place, root) as held:
-        settle(Opened(root, held, place, Logs(str(root)), NOW))
+        claim_place(Opened(root, held, place, Logs(str(root)), NOW))
         yield held
 
 
@@ -115,9 +115,9 @@ def furnish(root: Path, catalog: SqlCatalog, sources: dict[str, str] | None = No
     catalog.add_subscriber(Subscriber("billing", storage.table_id, str(NAME), 1, NOW))
 
 
-def at(root: Path) -> Standing:
+def at(root: Path) -> StorageState:
     """Where the stream table stands by its own log."""
-    return standing(Logs(str(root)).at(ST))
+    return storage_state(Logs(str(root)).at(ST))
 
 
 def sources(root: Path) -> dict[str, str]:
@@ -348,7 +348,7 @@ class TestCopied:
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patched:
-            patched.setattr(SqlCatalog if step == "finish_copy" else settling, step, killed)
+            patched.setattr(SqlCatalog if step == "finish_copy" else claiming, step, killed)
             with pytest.raises(KeyboardInterrupt), opened(b):
                 pass
         ids = at(b).configuration[ID_KEY]
@@ -361,17 +361,17 @@ class TestCopied:
         assert identity(a).place == str(a)
 
     def test_several_that_open_it_at_once_agree(self, b: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        plain = settling.adopt
+        plain = claiming.adopt
         second: list[WarehouseIdentity | None] = []
 
         def meanwhile(*args: Any, **kwargs: Any) -> None:
-            monkeypatch.setattr(settling, "adopt", plain)
+            monkeypatch.setattr(claiming, "adopt", plain)
             with opened(b) as other:
                 second.append(other.identity())
                 other.acquire_lease(other.get_all()[0].id, "there:1:abc", timedelta(hours=1), now=NOW)
             plain(*args, **kwargs)
 
-        monkeypatch.setattr(settling, "adopt", meanwhile)
+        monkeypatch.setattr(claiming, "adopt", meanwhile)
         with opened(b) as catalog:
             assert [catalog.identity()] == second == [identity(b)]
             assert catalog.get_lease(catalog.get_all()[0].id) is not None, "the lease of the faster one holds"
@@ -442,7 +442,7 @@ class TestACatalogElsewhere:
         self, far: Path, shared: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         far.rename(tmp_path / "M")
-        monkeypatch.setattr(settling.socket, "gethostname", lambda: "another")
+        monkeypatch.setattr(claiming.socket, "gethostname", lambda: "another")
         with pytest.raises(CatalogUnusable, match="lies at") as refused, opened(tmp_path / "M", shared):
             pass
         said = f'{{"place": "{tmp_path}/M"}}'
@@ -475,15 +475,15 @@ class TestARepairOfABrokenCatalogElsewhere:
     ) -> None:
         outside = tmp_path / "shared.sqlite"
         a.rename(tmp_path / "M")
-        settling.refuse_broken_foreign(tmp_path / "M", outside)
-        monkeypatch.setattr(settling.socket, "gethostname", lambda: "another")
+        claiming.refuse_broken_foreign(tmp_path / "M", outside)
+        monkeypatch.setattr(claiming.socket, "gethostname", lambda: "another")
         with pytest.raises(CatalogUnusable, match="from where") as refused:
-            settling.refuse_broken_foreign(tmp_path / "M", outside)
-        settling.refuse_broken_foreign(tmp_path / "M", tmp_path / "M" / "catalog.sqlite")
+            claiming.refuse_broken_foreign(tmp_path / "M", outside)
+        claiming.refuse_broken_foreign(tmp_path / "M", tmp_path / "M" / "catalog.sqlite")
         said = f'{{"place": "{tmp_path}/M"}}'
         assert said in refused.value.advice
         (tmp_path / "M" / IDENTITY_FILE).write_text(said)
-        settling.refuse_broken_foreign(tmp_path / "M", outside)
+        claiming.refuse_broken_foreign(tmp_path / "M", outside)
 
     def test_the_whole_path_of_a_folder_that_was_moved_is_told_with_what_to_write(
         self, a: Path, far: Path, tmp_path: Path

@@ -18,7 +18,7 @@ from penstock.refresh.warehouse import Warehouse
 
 
 @dataclass(frozen=True, slots=True)
-class ShownVersion:
+class StoredVersion:
     """One version of a stream table's storage."""
 
     version: int
@@ -46,11 +46,11 @@ class ShownVersion:
         }
 
 
-def shown_versions(warehouse: Warehouse, meta: StreamTableMeta, max_rows: int) -> list[ShownVersion]:
+def version_history(warehouse: Warehouse, meta: StreamTableMeta, max_rows: int) -> list[StoredVersion]:
     """The newest versions first, as far back as the log goes."""
     names = {each.source_id: each.source_name for each in warehouse.catalog.all_dependencies()}
     return [
-        ShownVersion(
+        StoredVersion(
             version=version,
             data_timestamp=record.data_timestamp,
             sources={names.get(source, source): held.version for source, held in record.frontier.sources.items()},

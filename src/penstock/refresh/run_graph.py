@@ -3,7 +3,7 @@
     begin     base tables are pinned once; all tables to which nothing happened advance in one catalog transaction
     the rest  each as soon as its upstreams are done, independent ones side by side
 
-What to do with each is the tour's word; here it is carried out, on Spark and in the catalog.
+What to do with each is the graph run's word; here it is carried out, on Spark and in the catalog.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from penstock.names import Frontier
 from penstock.refresh.attempt import Quiet
 from penstock.refresh.copied_sources import copied_ids, who_sees_two
 from penstock.refresh.define import Redefinition
+from penstock.refresh.graph_run import Arrival, GraphPart, GraphRun, Skip, StayPut
 from penstock.refresh.keep_names import keep_names
 from penstock.refresh.lease import PATIENCE
 from penstock.refresh.listener import listener
 from penstock.refresh.record import expected_action
 from penstock.refresh.result import RefreshResult, Report
 from penstock.refresh.run import RefreshRequest
-from penstock.refresh.tour import Arrival, Rest, Scene, Skip, Tour
 from penstock.refresh.warehouse import Warehouse
 
 
-def refresh_together(
+def run_graph(
     warehouse: Warehouse,
     targets: Iterable[StreamTableMeta],
     stamp: datetime,
@@ -53,29 +53,29 @@ def refresh_together(
     wanted = frozenset(meta.table_id for meta in targets)
     if not isolate:
         wanted |= _in_error(warehouse.catalog, wanted)
-    tour = begin(warehouse, wanted, stamp, redefinition=redefinition)
+    graph_run = begin(warehouse, wanted, stamp, redefinition=redefinition)
     told = listener(report)
     failed: dict[str, RefreshResult] = {}
 
     def bring(key: str) -> None:
         patience = timedelta(0) if isolate else PATIENCE
-        outcome = carry_out(warehouse, tour, key, told, patience, fused=isolate)
-        tour.arrived[key] = outcome.arrival
+        outcome = carry_out(warehouse, graph_run, key, told, patience, fused=isolate)
+        graph_run.arrived[key] = outcome.arrival
         if outcome.error is not None:
             if not isolate:
                 raise outcome.error
-            if (result := _failed(warehouse, tour, key, outcome.error)) is not None:
+            if (result := _failed(warehouse, graph_run, key, outcome.error)) is not None:
                 failed[key] = result
 
     work_side_by_side(
-        tour.left(),
-        tour.scene.graph.sources,
+        graph_run.left(),
+        graph_run.part.graph.sources,
         bring,
         warehouse.settings.max_concurrent_refreshes,
         spark_threads(warehouse.spark),
         cancel_jobs,
     )
-    return _results(tour, failed)
+    return _results(graph_run, failed)
 
 
 def _in_error(catalog: CatalogReader, wanted: frozenset[str]) -> frozenset[str]:
@@ -84,7 +84,7 @@ def _in_error(catalog: CatalogReader, wanted: frozenset[str]) -> frozenset[str]:
     return frozenset(meta.table_id for meta in found if meta.status is Status.ERROR)
 
 
-def scene_of(warehouse: Warehouse, wanted: Iterable[str], redefinition: Redefinition | None = None) -> Scene:
+def pin_part(warehouse: Warehouse, wanted: Iterable[str], redefinition: Redefinition | None = None) -> GraphPart:
     """The wanted stream tables with everything upstream of them; pins the base tables."""
     catalog, logs = warehouse.catalog, warehouse.logs
     keep_names(warehouse)
@@ -112,7 +112,7 @@ def scene_of(warehouse: Warehouse, wanted: Iterable[str], redefinition: Redefini
         # Whoever still reads a source where it was goes on to where it is now.
         copies = who_sees_two(tables, graph, [each for each in dependencies if each.source_id not in moved])
     order = tuple(node.key for node in order_refreshes(graph, tables))
-    return Scene(tables, graph, order, versions, moved, copies)
+    return GraphPart(tables, graph, order, versions, moved, copies)
 
 
 def _redefined_part(
@@ -132,32 +132,32 @@ def begin(
     stamp: datetime,
     resting: frozenset[str] = frozenset(),
     redefinition: Redefinition | None = None,
-) -> Tour:
-    """A tour to the newest versions, on which every table to which nothing happened has arrived already."""
-    scene = scene_of(warehouse, wanted, redefinition)
-    tour = Tour(scene, wanted, stamp, resting, redefinition)
+) -> GraphRun:
+    """A graph run to the newest versions, on which every table to which nothing happened has arrived already."""
+    part = pin_part(warehouse, wanted, redefinition)
+    graph_run = GraphRun(part, wanted, stamp, resting, redefinition)
     refresher, found = warehouse.refresher, dict[str, Quiet]()
     there: dict[str, Arrival] = {}
-    for key in tour.scene.order:
-        pins = tour.pins(key, there) if tour.may_run(key) and tour.definition_for(key) is None else None
-        checked = refresher.check(tour.scene.tables[key], pins) if pins is not None else None
+    for key in graph_run.part.order:
+        pins = graph_run.pins(key, there) if graph_run.may_run(key) and graph_run.definition_for(key) is None else None
+        checked = refresher.check(graph_run.part.tables[key], pins) if pins is not None else None
         if isinstance(checked, Quiet):
             found[key] = checked
-            there[key] = tour.arrival(checked.surveyed.after, checked.version)
+            there[key] = graph_run.arrival(checked.surveyed.after, checked.version)
         elif checked is not None:
-            tour.surveyed[key] = checked
+            graph_run.surveyed[key] = checked
     # A table that somebody else is working on right now is left to a refresh of its own. Its quiet consumers are
     # right all the same: they read the version that was looked at here, and that one shows the pins.
     settled = warehouse.recorder.quiet(list(found.values()))
     for key in found:
-        if (result := settled.get(tour.scene.tables[key].id)) is not None:
-            tour.arrived[key] = replace(there[key], result=result)
-    return tour
+        if (result := settled.get(graph_run.part.tables[key].id)) is not None:
+            graph_run.arrived[key] = replace(there[key], result=result)
+    return graph_run
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one table of a tour."""
+    """What became of one table of a graph run."""
 
     arrival: Arrival
     error: PenstockError | None = None
@@ -165,24 +165,24 @@ class Outcome:
 
 def carry_out(
     warehouse: Warehouse,
-    tour: Tour,
+    graph_run: GraphRun,
     key: str,
     report: Report | None = None,
     patience: timedelta = PATIENCE,
     fused: bool = False,
 ) -> Outcome:
-    """Do what the tour says to do with a table whose upstreams have arrived. An error is in history, and here.
+    """Do what the graph run says to do with a table whose upstreams have arrived. An error is in history, and here.
 
     `patience` is for another worker on the same table; with `fused`, an abnormal number of changes is not applied.
     """
-    meta, move = tour.scene.tables[key], tour.move(key)
-    if isinstance(move, Skip):
-        return Outcome(Arrival(warehouse.recorder.skipped(meta, move, tour.stamp), blocked=True))
-    if isinstance(move, Rest):
+    meta, step = graph_run.part.tables[key], graph_run.next_step(key)
+    if isinstance(step, Skip):
+        return Outcome(Arrival(warehouse.recorder.skipped(meta, step, graph_run.stamp), blocked=True))
+    if isinstance(step, StayPut):
         return Outcome(Arrival(blocked=True))
     try:
-        wanted = tour.definition_for(key)
-        request = RefreshRequest(meta, move.pins, tour.surveyed.get(key), wanted, patience, fused)
+        wanted = graph_run.definition_for(key)
+        request = RefreshRequest(meta, step.pins, graph_run.surveyed.get(key), wanted, patience, fused)
         result = warehouse.refresher.refresh(request, report)
         # At once, because its consumers are bound to the view.
         if result.action is Action.REINITIALIZE:
@@ -192,33 +192,33 @@ def carry_out(
     except PenstockError as error:
         return Outcome(Arrival(blocked=True), error)
     frontier = result.frontier or Frontier({})
-    strangers = _strangers(warehouse.catalog, frontier.sources.keys() - tour.scene.graph.sources[key])
-    return Outcome(tour.arrival(frontier, result.version, result, strangers))
+    strangers = _strangers(warehouse.catalog, frontier.sources.keys() - graph_run.part.graph.sources[key])
+    return Outcome(graph_run.arrival(frontier, result.version, result, strangers))
 
 
 def _strangers(catalog: CatalogReader, sources: Set[str]) -> frozenset[str]:
-    """Those of the sources that are stream tables; asked only of sources that a tour did not expect."""
+    """Those of the sources that are stream tables; asked only of sources that a graph run did not expect."""
     return (
         frozenset(meta.table_id for meta in catalog.get_all() if meta.table_id in sources) if sources else frozenset()
     )
 
 
-def _results(tour: Tour, failed: Mapping[str, RefreshResult]) -> list[RefreshResult]:
+def _results(graph_run: GraphRun, failed: Mapping[str, RefreshResult]) -> list[RefreshResult]:
     """What was done or failed, each with what was done for its upstreams."""
-    done = {key: failed.get(key, tour.arrived[key].result) for key in tour.scene.order}
+    done = {key: failed.get(key, graph_run.arrived[key].result) for key in graph_run.part.order}
     found = []
     for key, result in done.items():
         if result is not None:
-            upstream = tuple(each for up in tour.scene.upstreams(key) if (each := done[up]) is not None)
+            upstream = tuple(each for up in graph_run.part.upstreams(key) if (each := done[up]) is not None)
             found.append(replace(result, upstream=upstream))
     return found
 
 
-def _failed(warehouse: Warehouse, tour: Tour, key: str, error: PenstockError) -> RefreshResult | None:
+def _failed(warehouse: Warehouse, graph_run: GraphRun, key: str, error: PenstockError) -> RefreshResult | None:
     """An error as a result; None if the table was dropped in between."""
-    meta = tour.scene.tables[key]
+    meta = graph_run.part.tables[key]
     if isinstance(error, StreamTableNotFound):
         return None
     if isinstance(error, TableBusy):
-        return warehouse.recorder.skipped(meta, Skip(error.condition, error.text), tour.stamp)
+        return warehouse.recorder.skipped(meta, Skip(error.condition, error.text), graph_run.stamp)
     return RefreshResult.unmoved(meta, expected_action(meta), error.condition, error.text, error)

@@ -46,7 +46,7 @@ class Opened:
     now: datetime
 
 
-def settle(opened: Opened) -> None:
+def claim_place(opened: Opened) -> None:
     """Make the warehouse know its place; `CatalogUnusable` if the catalog is not for a warehouse here."""
     catalog, here = opened.catalog, str(opened.root)
     held, noted = catalog.identity(), read_identity(here)
