@@ -49,14 +49,14 @@ def alter(
     """Change lag, mode or status."""
     if target_lag is not UNSET or mode is not UNSET:
         _change(warehouse, meta, target_lag, mode)
-        _tell_catalog(warehouse, meta)
+        _update_catalog(warehouse, meta)
     if status is not UNSET:
         if status is Status.ACTIVE and not meta.is_populated:
             status = Status.INITIALIZING
         warehouse.catalog.update_status(meta.id, status, now=warehouse.now())
         if status is Status.SUSPENDED and meta.status is not status:
-            told = {"stream_table": str(meta.name), "event": "suspended"}
-            _log.info("%s suspended", meta.name, extra=told)
+            about = {"stream_table": str(meta.name), "event": "suspended"}
+            _log.info("%s suspended", meta.name, extra=about)
         elif status is not Status.SUSPENDED and meta.status in {Status.SUSPENDED, Status.ERROR}:
             facts = {"was": meta.status.value, "last_error": meta.last_error}
             warehouse.tell(Alert(AlertEvent.RESUMED, str(meta.name), warehouse.now(), facts))
@@ -90,10 +90,10 @@ def _change(
     raise CommitConflict(name=meta.name, why="it was committed to again and again while its definition was changed")
 
 
-def _tell_catalog(warehouse: Warehouse, meta: StreamTableMeta) -> None:
+def _update_catalog(warehouse: Warehouse, meta: StreamTableMeta) -> None:
     """Bring lag and mode in the catalog into line with the storage.
 
-    Also after a change that was made before: whoever made it may not have lived to tell, or is overtaken by another.
+    Also after a change that was made before: its worker may have died before it wrote that down, or was overtaken.
     """
     for _ in range(TRIES):
         stored, held = warehouse.definition(meta), warehouse.catalog.get_by_id(meta.id)
@@ -124,7 +124,7 @@ def redefinition(warehouse: Warehouse, meta: StreamTableMeta, proposal: Proposal
         return change
     if wanted != held:
         _put_in_force(warehouse, meta, change)
-    _tell_catalog(warehouse, meta)
+    _update_catalog(warehouse, meta)
     return None
 
 

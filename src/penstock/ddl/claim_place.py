@@ -4,7 +4,7 @@
     elsewhere, and it still lies there too     a copy: it becomes a warehouse of its own
     elsewhere, and nowhere else                it was moved: the place is written down anew
 
-A catalog that lies outside the warehouse is shared by whoever opens it, so a copy may not use the original's; and a
+All who open a catalog that lies outside the warehouse share it, so a copy may not use the original's; and a
 warehouse that seems to have moved to another machine may only have two paths. Every step can be repeated: who was
 killed is followed by the next who opens, and several who open at once agree.
 """
@@ -82,8 +82,8 @@ def _become_own(opened: Opened, original: WarehouseIdentity, proposed: Warehouse
     # Before the catalog: with one that lies elsewhere, the folder must say who is on the way.
     write_identity(opened.root, copy)
     opened.catalog.finish_copy(copy, former, now=opened.now)
-    told = (copy.place, original.place)
-    _log.warning("%s is a copy of %s: it is a warehouse of its own from here on", *told, extra={"event": "copied"})
+    places = (copy.place, original.place)
+    _log.warning("%s is a copy of %s: it is a warehouse of its own from here on", *places, extra={"event": "copied"})
 
 
 def _is_here(place: str, here: str) -> bool:

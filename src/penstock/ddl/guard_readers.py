@@ -22,8 +22,8 @@ def guard_readers(warehouse: Warehouse, meta: StreamTableMeta, wanted: Definitio
         if (why := _why_broken(warehouse, reader, meta, now, wanted)) is not None
     }
     if broken:
-        told = "; ".join(f"{name} ({why})" for name, why in broken.items())
-        raise ReadersBreak(name=meta.name, readers=told)
+        reasons = "; ".join(f"{name} ({why})" for name, why in broken.items())
+        raise ReadersBreak(name=meta.name, readers=reasons)
 
 
 def _why_broken(

@@ -2,7 +2,7 @@
 
     place(name) = what we remember of it  ∨  no other warehouse lies there        for every name that is ours,
 
-and of schemas the default one is ours too: new tables go there. A session's names are the same for whoever uses it, so
+and of schemas the default one is ours too: new tables go there. A session's names are the same for all who use it, so
 two warehouses, as one and its copy, can only share it while they have no name in common.
 """
 

@@ -34,7 +34,7 @@ GONE: Final = (
     "suspensions, counted errors, and the pause",
     "views, plain tables outside of tables/, and those that are not Delta, unless Spark's own catalog keeps them",
 )
-"""What a catalog that is begun anew cannot be told by the tables."""
+"""What a catalog that is begun anew cannot learn from the tables."""
 
 _Found = tuple[str, Storage, Definition]
 """A stream table's storage, with its folder and the definition in it."""

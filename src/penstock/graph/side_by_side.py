@@ -4,8 +4,8 @@
 
 The caller is one of the workers, and others are called in only while more than one node is ready: a chain, or a single
 node, never leaves the caller's thread. After an error nothing new is started; what runs is waited for, and of all
-errors the one that comes first in the order is raised. KeyboardInterrupt comes before all errors; at it, whoever knows
-how to can hurry what runs.
+errors the one that comes first in the order is raised. KeyboardInterrupt comes before all errors; `hurry` is called
+then, to bring the end of what runs nearer.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ThreadFactory = Callable[[WorkerLoop, int], threading.Thread]
 
 
 _AGAIN: Final = 0.2
-"""Seconds for which whoever was hurried is waited for before it is hurried again."""
+"""Seconds between two calls of `hurry`."""
 
 
 def plain_thread(worker_loop: WorkerLoop, number: int) -> threading.Thread:

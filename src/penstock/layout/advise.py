@@ -34,10 +34,10 @@ from penstock.operators.source import Source
 from penstock.refresh.warehouse import Warehouse
 
 COLUMNS = 4
-"""A table is sorted by so many columns of its key at most; the first ones tell files apart."""
+"""At most this many columns of its key sort a table; the first ones tell files apart."""
 
 SOURCE_COLUMNS = 2
-"""A source is sorted along so many columns at most: each one more blurs the others."""
+"""At most this many columns sort a source: each one more blurs the others."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""OPTIMIZE: stream tables laid out as the advisor says, under their lease, and told what it brought.
+"""OPTIMIZE lays stream tables out as the advisor says, under their lease, and reports what that brought.
 
     rewrite        sorted, folded, in files of the right size; purges deletion vectors
     vectors off    where the settings no longer allow deletion vectors; turned on they are by the first commit that
@@ -72,7 +72,7 @@ def optimize(
 ) -> list[OptimizeResult]:
     """Optimize a stream table or a source, or every stream table; () if nothing has that name.
 
-    Sources that are not named, and everything in a dry run, are only told of.
+    Sources that are not named, and everything in a dry run, are only reported.
     """
     report = listener(report)
     held = None if name is None else warehouse.catalog.find(name)
@@ -117,10 +117,10 @@ def optimize_table(
         pin = storage.pin()
         snapshot = log.snapshot(pin.version)
         before = file_layout(snapshot, advice.columns)
-        told = replace(advice, layout=before)
+        found = replace(advice, layout=before)
         if pin.damaged or pin.record is None:
             why = f"{pin.damaged}; the next refresh rebuilds it" if pin.damaged else "it was never filled"
-            return OptimizeResult(told, (), why, before, None, time.perf_counter() - started)
+            return OptimizeResult(found, (), why, before, None, time.perf_counter() - started)
         needed = needs_optimizing(snapshot, advice.columns) if pin.laid_out_by != advice.columns else ""
         if before.deletion_vectors and not warehouse.settings.deletion_vector_bytes:
             tell("turning deletion vectors off", 0)
@@ -141,8 +141,8 @@ def optimize_table(
             done.append("sorted" if advice.columns else "compacted")
         after = file_layout(log.snapshot(), advice.columns)
     tell("done", 2)
-    reason = needed or ("the settings do not allow vectors" if done else replace(told, needed="").text())
-    result = OptimizeResult(told, tuple(done), reason, after, version, time.perf_counter() - started)
+    reason = needed or ("the settings do not allow vectors" if done else replace(found, needed="").text())
+    result = OptimizeResult(found, tuple(done), reason, after, version, time.perf_counter() - started)
     if done:
         _log.info(
             "%s %s: %d → %d files in %.3f s",

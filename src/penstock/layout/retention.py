@@ -3,7 +3,7 @@
     frontier at the newest version      nothing is needed of the past
     else, of the log                    every entry after the frontier: kept for delta.logRetentionDuration
           of the data                   the files that later commits removed, and their change files: kept by VACUUM for
-                                        delta.deletedFileRetentionDuration, or for what it is told
+                                        delta.deletedFileRetentionDuration, or for the term in its statement
 
 So the clock of each starts with the first commit after the frontier that matters, and the sooner end counts. What is
 lost anyway costs a rebuild, never a wrong row.

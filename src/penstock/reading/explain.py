@@ -176,7 +176,7 @@ def explain_table(warehouse: Warehouse, meta: StreamTableMeta) -> Explanation:
     held, before = log.snapshot(state.version), stored_frontier(meta, state)
     stored = f"delta.{quote(log.root)} VERSION AS OF {state.version}"
     changes = _changes(warehouse, plan, before)
-    told = _explain(str(meta.name), plan, meta.refresh_mode, before, changes, stored, {STORED: held})
+    explained = _explain(str(meta.name), plan, meta.refresh_mode, before, changes, stored, {STORED: held})
     runs = warehouse.catalog.effective_runs(meta.id, RUNS)
     waiting = any(change.data_changed for change in changes.values())
     supposed = None if waiting else _usual(runs)
@@ -185,7 +185,7 @@ def explain_table(warehouse: Warehouse, meta: StreamTableMeta) -> Explanation:
         choice = weigh(warehouse.catalog, warehouse.settings, meta, plan, changes, held, supposed)
     wanting = [advice for _, advice in advise_sources(warehouse, [(meta, plan)]) if advice.needed]
     layout = (advise_one(warehouse, meta, plan), *wanting)
-    return replace(told, last=runs[0] if runs else None, choice=choice, supposed=supposed, layout=layout)
+    return replace(explained, last=runs[0] if runs else None, choice=choice, supposed=supposed, layout=layout)
 
 
 def _usual(runs: Sequence[RefreshRecord]) -> int:
@@ -201,7 +201,7 @@ def explain_query(warehouse: Warehouse, query: str, settings: dict[str, str], da
 
 
 def _changes(warehouse: Warehouse, plan: Plan, before: Frontier | None) -> dict[str, ChangeSet]:
-    """What happened to each source since the frontier; nothing, as far as that can no longer be told."""
+    """What happened to each source since the frontier; nothing where the logs no longer say."""
     changes: dict[str, ChangeSet] = {}
     for source in plan.bound.sources:
         log = warehouse.logs.at(source.path)

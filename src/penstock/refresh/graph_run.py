@@ -1,4 +1,4 @@
-"""One pass over a part of the graph, at one version vector. Pure: it says what to do next, and is told how it went.
+"""One run over a part of the graph, at one version vector. Pure: it says what to do next and learns how that went.
 
     base tables     pinned once, before anything runs
     a stream table  runs when everything upstream of it has arrived, over the storage versions that show the vector
@@ -32,8 +32,8 @@ class GraphPart:
     graph: StreamGraph
     order: tuple[str, ...]
     versions: Mapping[str, int]
-    """Base table → its newest version. One that is missing is left out: whoever reads it says so, with its name; and
-    one whose id stands for several folders: whoever reads it takes the newest version of the folder that it reads.
+    """Base table → its newest version. Two kinds are left out: a table that is missing, whose readers say so with its
+    name; and an id that stands for several folders, of which each reader takes the newest version of its own.
     """
     moved: Mapping[str, str] = field(default_factory=dict)
     """Base tables whose name stands for another one now, with that name."""
@@ -107,7 +107,7 @@ class GraphRun:
 
     def next_step(self, key: str) -> NextStep:
         """What to do with a table whose upstreams have all arrived."""
-        # One further up may be on its way still: its quiet consumers were settled at the version that was looked at.
+        # One further up may be on its way still: its quiet consumers have advanced at the version that was checked.
         held_up = [each for each in self.part.upstreams(key) if each in self.arrived and self.arrived[each].blocked]
         if held_up:
             names = sorted(str(self.part.tables[each].name) for each in held_up)

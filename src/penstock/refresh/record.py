@@ -1,4 +1,4 @@
-"""What is written down of a refresh: catalog, history, log lines and alerts, and the result for whoever asked.
+"""What a refresh leaves behind: catalog, history, log lines and alerts, and the result for its caller.
 
     started      RUNNING in history, before any work
     quiet        NO_DATA for many tables in one catalog transaction
@@ -7,7 +7,7 @@
     interrupted  that somebody stopped it; nothing is held against the table
     skipped      a refresh that did not take place
 
-Nothing here decides or computes. All of it can be lost: the newest commit of a stream table tells where it stands.
+Nothing here decides or computes. All of it can be lost: the newest commit of a stream table says where it stands.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ class Recorder:
         if attempt.meta.status is Status.ERROR:
             facts = {"was": attempt.meta.status.value, "last_error": attempt.meta.last_error}
             self._tell(Alert(AlertEvent.RESUMED, str(attempt.meta.name), self._now(), facts))
-        # What is told of it and what history keeps is one figure.
+        # The log line and history show one figure.
         attempt.ended = time.perf_counter()
         # Commits since our record that moved no data may have laid the files out better.
         seen = done.version if done.version is not None else done.decided.pinned.state.version
@@ -184,9 +184,9 @@ class Recorder:
             try:
                 self._count(attempt, held, error, most_errors)
             except LeaseLost as lost:
-                told = {"stream_table": str(attempt.meta.name), "refresh_id": attempt.refresh_id, "event": "lease"}
+                about = {"stream_table": str(attempt.meta.name), "refresh_id": attempt.refresh_id, "event": "lease"}
                 _log.warning(
-                    "%s failed here, which is not held against it: %s", attempt.meta.name, lost.text, extra=told
+                    "%s failed here, which is not held against it: %s", attempt.meta.name, lost.text, extra=about
                 )
         now = self._now()
         meta = attempt.meta
@@ -211,8 +211,8 @@ class Recorder:
     def interrupted(self, attempt: Attempt, pins: Pins, stop: BaseException) -> None:
         """A refresh was stopped from outside; what it had committed, the next one finds."""
         now, meta = self._now(), attempt.meta
-        told = {"stream_table": str(meta.name), "refresh_id": attempt.refresh_id, "event": "interrupted"}
-        _log.info("%s interrupted: %s", meta.name, type(stop).__name__, extra=told)
+        about = {"stream_table": str(meta.name), "refresh_id": attempt.refresh_id, "event": "interrupted"}
+        _log.info("%s interrupted: %s", meta.name, type(stop).__name__, extra=about)
         interrupted = RefreshRecord(
             refresh_id=attempt.refresh_id,
             stream_table_id=meta.id,
@@ -226,7 +226,7 @@ class Recorder:
             reason=f"INTERRUPTED: {type(stop).__name__}",
             owner=current_owner(),
         )
-        # If the catalog does not answer, whoever opens the warehouse next closes the row.
+        # If the catalog does not answer, the next process that opens the warehouse closes the row.
         with suppress(PenstockError):
             self._catalog.finish_refresh(interrupted)
             self._observe(interrupted)
@@ -234,8 +234,8 @@ class Recorder:
     def skipped(self, meta: StreamTableMeta, skip: Skip, stamp: datetime) -> RefreshResult:
         """A refresh that did not take place, in history and as a result."""
         why = with_link(skip.code, skip.why)
-        told = {"stream_table": str(meta.name), "event": "skipped"}
-        _log.info("%s skipped: %s: %s", meta.name, skip.code, skip.why, extra=told)
+        about = {"stream_table": str(meta.name), "event": "skipped"}
+        _log.info("%s skipped: %s: %s", meta.name, skip.code, skip.why, extra=about)
         self._catalog.record_refresh(
             skipped := RefreshRecord(
                 refresh_id=uuid.uuid4().hex,
@@ -314,7 +314,7 @@ class Recorder:
         if (meta.status, meta.last_error) != (Status.ERROR, str(error)):
             self._tell(Alert(AlertEvent.REFRESH_FAILED, str(meta.name), now, facts))
         stopped = _stopped_by(error, count >= most_errors)
-        # Whoever suspends it must not have it come back with its next source.
+        # A table that a person has suspended must not come back with its next source.
         if stopped is not None and self._catalog.get_by_id(meta.id).status is not Status.SUSPENDED:
             self._catalog.update_status(meta.id, stopped, now=now, lease=held.lease)
             if meta.status is not stopped:

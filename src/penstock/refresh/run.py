@@ -144,7 +144,7 @@ class Refresher:
         return survey(seen, self._witnesses, earlier)
 
     def decide(self, attempt: Attempt, pins: Pins, until: ExitStack, earlier: Surveyed | None = None) -> Decided:
-        """Everything up to the decision, for whoever only reads: nothing is written.
+        """Everything up to the decision, for callers that only read: nothing is written.
 
         The caller has the workspace for itself `until` the end.
         """
@@ -235,7 +235,7 @@ class Refresher:
             redefined=self._recorder.redefined,
         )
         if not pinned.redefines and meta.definition_hash != pinned.definition.hash:
-            # Whoever put it in force did not live to tell the catalog.
+            # The worker that put it in force did not live to say so in the catalog.
             held.check()
             self._recorder.redefined(meta, pinned.definition, decided.plan)
         if pinned.state.foreign:

@@ -3,7 +3,7 @@
     begin     base tables are pinned once; all tables to which nothing happened advance in one catalog transaction
     the rest  each as soon as its upstreams are done, independent ones side by side
 
-What to do with each is the graph run's word; here it is carried out, on Spark and in the catalog.
+The graph run says what to do with each; this module carries it out, on Spark and in the catalog.
 """
 
 from __future__ import annotations
@@ -47,19 +47,19 @@ def run_graph(
 
     With `isolate`, as for cron: the error of one table is its result and blocks its consumers only, an abnormal number
     of changes is such an error, and a table that somebody else works on is left to them. Else an error is raised,
-    whoever asked for the changes gets them, and what is in error upstream is tried again. With a `redefinition` of the
-    target, the rows of its new definition take the place of the old ones.
+    a caller who asks for the changes gets them, and what is in error upstream is tried again. With a `redefinition` of
+    the target, the rows of its new definition take the place of the old ones.
     """
     wanted = frozenset(meta.table_id for meta in targets)
     if not isolate:
         wanted |= _in_error(warehouse.catalog, wanted)
     graph_run = begin(warehouse, wanted, stamp, redefinition=redefinition)
-    told = listener(report)
+    guarded = listener(report)
     failed: dict[str, RefreshResult] = {}
 
     def bring(key: str) -> None:
         patience = timedelta(0) if isolate else PATIENCE
-        outcome = carry_out(warehouse, graph_run, key, told, patience, fused=isolate)
+        outcome = carry_out(warehouse, graph_run, key, guarded, patience, fused=isolate)
         graph_run.arrived[key] = outcome.arrival
         if outcome.error is not None:
             if not isolate:
@@ -79,7 +79,7 @@ def run_graph(
 
 
 def _in_error(catalog: CatalogReader, wanted: frozenset[str]) -> frozenset[str]:
-    """What is in error upstream of the wanted: whoever asks by hand asks for that to be tried, too."""
+    """What is in error upstream of the wanted: a refresh by hand tries that, too."""
     found, _ = catalog.upstream_part(wanted)
     return frozenset(meta.table_id for meta in found if meta.status is Status.ERROR)
 
@@ -104,12 +104,12 @@ def pin_part(warehouse: Warehouse, wanted: Iterable[str], redefinition: Redefini
             try:
                 versions[source] = logs.at(path).latest_version()
             except (PenstockError, OSError):
-                # Gone, or out of reach: whoever reads it fails with the reason, and nobody else.
+                # Gone, or out of reach: its readers fail with the reason, and no other table does.
                 continue
     copies: dict[str, tuple[str, str]] = {}
     if copied := copied_ids(dependencies, found):
         versions = {source: version for source, version in versions.items() if source not in copied}
-        # Whoever still reads a source where it was goes on to where it is now.
+        # A reader of a source where it was goes on to where it is now.
         copies = who_sees_two(tables, graph, [each for each in dependencies if each.source_id not in moved])
     order = tuple(node.key for node in order_refreshes(graph, tables))
     return GraphPart(tables, graph, order, versions, moved, copies)
@@ -148,9 +148,9 @@ def begin(
             graph_run.surveyed[key] = checked
     # A table that somebody else is working on right now is left to a refresh of its own. Its quiet consumers are
     # right all the same: they read the version that was looked at here, and that one shows the pins.
-    settled = warehouse.recorder.quiet(list(found.values()))
+    advanced = warehouse.recorder.quiet(list(found.values()))
     for key in found:
-        if (result := settled.get(graph_run.part.tables[key].id)) is not None:
+        if (result := advanced.get(graph_run.part.tables[key].id)) is not None:
             graph_run.arrived[key] = replace(there[key], result=result)
     return graph_run
 

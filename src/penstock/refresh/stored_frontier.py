@@ -1,4 +1,4 @@
-"""Where the stored rows of a stream table stand. Whoever needs to know asks here.
+"""Where the stored rows of a stream table stand: one rule, which all readers use.
 
     the record of the newest commit     the rows were computed to this frontier
     the catalog's frontier              replaces it if it was written for that very commit and does not lie before it:

@@ -43,7 +43,7 @@ class Warehouse:
     now: Callable[[], datetime]
     sleep: Callable[[float], None]
     tell: Callable[[Alert], None] = lambda _: None
-    """Passes an alert on to whoever is to know."""
+    """Passes an alert on to its receivers."""
     observe: Callable[[RefreshRecord], None] = lambda _: None
     """Is shown every refresh as it starts (RUNNING) and as it ends, and every one that was skipped."""
     started: Callable[[], None] = lambda: None
@@ -52,7 +52,7 @@ class Warehouse:
     unnamed: frozenset[str] = frozenset()
     """Names that Spark's catalog lacks, because what they stand for is away."""
     naming: threading.RLock = field(default_factory=threading.RLock)
-    """Held by whoever puts stream tables' names right."""
+    """Held while stream tables' names are put right."""
     names_seen: dict[str, tuple[object, ...]] = field(default_factory=dict)
     """Schema → what Spark's catalog held under its stream tables' names when they were last put right."""
     named: set[str] = field(default_factory=set)

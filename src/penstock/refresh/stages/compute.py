@@ -50,7 +50,7 @@ SMALL_SOURCES = 64 * 1024 * 1024
 SMALL_RESULT = 200_000
 """And up to this many rows; beyond, Spark writes them."""
 
-Tell = Callable[[str, int], None]
+ReportStage = Callable[[str, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,17 +212,17 @@ class _Work:
         )
 
 
-def compute(decided: Decided, timed: Timed, tell: Tell) -> Computed:
+def compute(decided: Decided, timed: Timed, progress: ReportStage) -> Computed:
     """The change that the decision asks for."""
     work, decision = _Work(decided), decided.decision
     if decision.action is Action.INCREMENTAL:
-        return _incremental(work, decision, timed, tell)
+        return _incremental(work, decision, timed, progress)
     if decision.action is Action.FULL and work.pin.record is not None and decided.wants_difference:
-        return _difference(work, decision, timed, tell)
-    return _overwrite(work, decision, timed, tell)
+        return _difference(work, decision, timed, progress)
+    return _overwrite(work, decision, timed, progress)
 
 
-def _incremental(work: _Work, decision: Decision, timed: Timed, tell: Tell) -> Computed:
+def _incremental(work: _Work, decision: Decision, timed: Timed, progress: ReportStage) -> Computed:
     raised = ""
     for netted in (False, True):
         try:
@@ -231,7 +231,7 @@ def _incremental(work: _Work, decision: Decision, timed: Timed, tell: Tell) -> C
             raised = str(error.facts["why"])
     # The query itself is the judge of whether the data is at fault.
     code, why = "DELTA_RAISED", f"the delta query raised where the query does not: {raised.splitlines()[0]}"
-    return _overwrite(work, Decision(Action.REINITIALIZE, code, with_link(code, why)), timed, tell)
+    return _overwrite(work, Decision(Action.REINITIALIZE, code, with_link(code, why)), timed, progress)
 
 
 def _delta(work: _Work, decision: Decision, timed: Timed, netted: bool) -> Computed:
@@ -255,7 +255,7 @@ def _delta(work: _Work, decision: Decision, timed: Timed, netted: bool) -> Compu
 def _finished(
     work: _Work, decision: Decision, query: DeltaQuery, program: Program, rows: Rows, rows_in: int
 ) -> Computed:
-    """Finish a change: whatever it left open is settled, contradictions are errors."""
+    """Finish a change: recompute the groups that it left open; contradictions are errors."""
     store = work.plan.store
     change = total = rows.summary()
     final, phase, done = rows, 0, len(query.steps)
@@ -277,7 +277,7 @@ def _finished(
 def _ready(
     work: _Work, decision: Decision, program: Program, rows: Rows, total: Summary, rows_in: int, plain: bool
 ) -> Computed:
-    """A settled change, checked and ready to be committed."""
+    """A finished change, checked and ready to be committed."""
     _check(work, program, rows, total)
     if total.rows == 0:
         program.close()
@@ -329,7 +329,7 @@ def _fresh(work: _Work, program: Program) -> Rows:
     return Rows(frame.schema, frame)
 
 
-def _difference(work: _Work, decision: Decision, timed: Timed, tell: Tell) -> Computed:
+def _difference(work: _Work, decision: Decision, timed: Timed, progress: ReportStage) -> Computed:
     store = work.plan.store
     program = work.program(on_driver=work.source_bytes <= SMALL_SOURCES)
     with timed("compute"), data_errors(work.name):
@@ -344,7 +344,7 @@ def _difference(work: _Work, decision: Decision, timed: Timed, tell: Tell) -> Co
         return _finished(work, decision, query, program, rows, total.rows)
 
 
-def _overwrite(work: _Work, decision: Decision, timed: Timed, tell: Tell) -> Computed:
+def _overwrite(work: _Work, decision: Decision, timed: Timed, progress: ReportStage) -> Computed:
     store = work.plan.store
     program = work.program(on_driver=_fits_driver(work))
     schema = schema_json(program.spark, store.columns)
@@ -354,7 +354,7 @@ def _overwrite(work: _Work, decision: Decision, timed: Timed, tell: Tell) -> Com
         first = decision.reason_code == "FIRST_FILL" or decision.action is Action.REINITIALIZE
         place = (work.decided.pinned.storage, work.pin) if stageable else None
         ready = whole_table(fresh, program.on_driver, place, first)
-        tell("check", 1)
+        progress("check", 1)
         doubled = check_unique(program, ready, fresh.schema, store.key or ()) if work.definition.key else None
         if doubled is not None:
             raise KeyViolated(key=", ".join(work.definition.key), name=work.name, sample=doubled)

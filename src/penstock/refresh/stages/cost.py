@@ -107,14 +107,14 @@ class Estimate:
 
     def __str__(self) -> str:
         if self.last is None:
-            told = "not tried yet"
+            source = "not tried yet"
             if self.others:
-                told += f", {_counted(self.others)} of other stream tables"
+                source += f", {_counted(self.others)} of other stream tables"
         else:
             first = " as the first of its process" if self.only_first else ""
             newest = "which" if self.runs == 1 else "the last"
-            told = f"from {_counted(self.runs)}, {newest} took {self.last:.2f} s{first}"
-        return f"{self.seconds:.2f} s ({told})"
+            source = f"from {_counted(self.runs)}, {newest} took {self.last:.2f} s{first}"
+        return f"{self.seconds:.2f} s ({source})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,8 +170,8 @@ def choose(
     incremental = _estimate(Action.INCREMENTAL, size, runs, borrowed)
     full = _estimate(Action.FULL, size, runs, borrowed)
     if size.outgrown:
-        told = f"{size.changed:,} rows changed, more than the {size.at_rest:,} that there are"
-        return Choice(incremental, full, Action.FULL, outgrown=told)
+        outgrown = f"{size.changed:,} rows changed, more than the {size.at_rest:,} that there are"
+        return Choice(incremental, full, Action.FULL, outgrown=outgrown)
     better = Action.INCREMENTAL if incremental.seconds <= full.seconds else Action.FULL
     other = Action.FULL if better is Action.INCREMENTAL else Action.INCREMENTAL
     winner, loser = (incremental, full) if better is Action.INCREMENTAL else (full, incremental)
@@ -186,7 +186,7 @@ def prior(action: Action, size: Size, cold: bool = False) -> float:
         return _COLD_START + prior(action, size)
     if action is Action.INCREMENTAL:
         touched = min(1.0, size.changed * _TOUCHED / max(1, size.stored))
-        # A row of the sources stands for so many stored rows: all of it in a projection, hardly any in an aggregate.
+        # How many stored rows a row of the sources stands for: all of it in a projection, hardly any in an aggregate.
         replaced = size.changed * min(1.0, size.stored / max(1, size.at_rest))
         changing = _work(_CHANGED, size.changed, size.changed_bytes) + _REPLACED * replaced
         looking = touched * _work(_LOOKED_THROUGH, size.stored, size.stored_bytes)
@@ -232,8 +232,8 @@ def _runs(history: Sequence[RefreshRecord], now: Size) -> list[PastRun]:
     return runs
 
 
-def _known(told: int | None, otherwise: int) -> int:
-    return otherwise if told is None else told
+def _known(recorded: int | None, otherwise: int) -> int:
+    return otherwise if recorded is None else recorded
 
 
 def _estimate(action: Action, size: Size, runs: Sequence[PastRun], borrowed: Sequence[PastRun]) -> Estimate:
