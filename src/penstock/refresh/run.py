@@ -46,7 +46,7 @@ from penstock.refresh.stages.decide import Decided, decide
 from penstock.refresh.stages.fuse import check_fuse
 from penstock.refresh.stages.pin import Pinned, Pins, Seen, pin, see
 from penstock.refresh.stages.plan import plan
-from penstock.refresh.stages.survey import Reason, Surveyed, Witnesses, survey
+from penstock.refresh.stages.survey import Reason, Surveyed, Witnesses, survey, with_basis
 from penstock.settings import Settings
 
 _log = logging.getLogger("penstock.refresh")
@@ -131,11 +131,11 @@ class Refresher:
                 seen = see(meta, pins, self._logs)
             with attempt.timed("classify"):
                 surveyed = self.survey(seen)
+            if surveyed.before is None or not _is_quiet(seen, surveyed):
+                return with_basis(surveyed, seen, self._logs)
         except Exception:
             # Whatever it is, a Spark that is gone included: the refresh that follows says it in full, and keeps it.
             return None
-        if surveyed.before is None or not _is_quiet(seen, surveyed):
-            return surveyed
         attempt.ended = time.perf_counter()
         return Quiet(attempt, surveyed, surveyed.before, seen.state.version)
 

@@ -21,7 +21,7 @@ from penstock.errors import QueryInvalid
 from penstock.names import Frontier, SourceVersion, TableName
 from penstock.refresh.stages import survey as surveying
 from penstock.refresh.stages.pin import Pins, Seen
-from penstock.refresh.stages.survey import Surveyed, Witnesses, survey
+from penstock.refresh.stages.survey import Surveyed, Witnesses, survey, with_basis
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 META = StreamTableMeta(name=TableName.parse("a"), table_id="a", path="", query="", definition_hash="h")
@@ -109,7 +109,7 @@ def classified(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 
 def test_a_refresh_takes_over_what_its_check_has_found(orders: Path, classified: list[Path]) -> None:
     table, source = seen(orders, stored=1, pinned=3)
-    found = survey(table, witnesses(source))
+    found = with_basis(survey(table, witnesses(source)), table, Logs())
     assert survey(table, witnesses(source), found) is found
     assert classified == [orders]
 
@@ -136,14 +136,14 @@ def test_what_is_not_the_same_any_more_is_surveyed_again(
     orders: Path, classified: list[Path], now: Callable[[Seen], Seen]
 ) -> None:
     table, source = seen(orders, stored=1, pinned=3)
-    found = survey(table, witnesses(source))
+    found = with_basis(survey(table, witnesses(source)), table, Logs())
     survey(now(table), witnesses(source), found)
     assert classified == [orders, orders]
 
 
 def test_a_source_that_was_made_anew_is_surveyed_again(orders: Path, classified: list[Path]) -> None:
     table, source = seen(orders, stored=1, pinned=3)
-    found = survey(table, witnesses(source))
+    found = with_basis(survey(table, witnesses(source)), table, Logs())
     shutil.rmtree(orders)
     for number in range(5):
         write_deltalake(str(orders), pa.table({"id": [number]}), mode="append")
@@ -156,7 +156,7 @@ def test_views_and_functions_are_asked_about_every_time(orders: Path, classified
     table, source = seen(orders, stored=1, pinned=3)
     definition: Any = SimpleNamespace(**{**vars(table.definition), "views": {"v": "1"}, "functions": {"f": "2"}})
     table = replace(table, definition=definition)
-    found = survey(table, witnesses(source, "1", "2"))
+    found = with_basis(survey(table, witnesses(source, "1", "2")), table, Logs())
     assert found.rebuild is None
     redefined = survey(table, witnesses(source, "other", "2"), found)
     assert (redefined.rebuild, redefined.cause) == (("VIEW_CHANGED", "view v was redefined"), "view:v")

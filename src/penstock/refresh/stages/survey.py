@@ -54,7 +54,7 @@ class Surveyed:
     cause: str | None = None
     """What makes it rebuild, as dependencies name it: a source's id, a view; or a function."""
     basis: tuple[object, ...] | None = None
-    """Everything that the logs and the catalog said; while all of it is the same, the survey holds."""
+    """What it was made from; while all of that is the same, the survey holds. None where nobody will ask."""
 
     @property
     def data_changed(self) -> bool:
@@ -69,8 +69,8 @@ class Surveyed:
 def survey(seen: Seen, witnesses: Witnesses, earlier: Surveyed | None = None) -> Surveyed:
     """What a refresh of the stream table to its pins finds. QueryInvalid if a function that it calls is gone.
 
-    An `earlier` survey of the same versions is taken over, except for views and functions: those have no versions, so
-    they are asked about again.
+    An `earlier` survey with its basis is taken over if that is the same now, except for views and functions: those have
+    no versions, so they are asked about again.
     """
     if earlier is not None and _still_holds(earlier, seen, witnesses.logs):
         found = list(_of_meanings(seen.definition, witnesses))
@@ -78,16 +78,19 @@ def survey(seen: Seen, witnesses: Witnesses, earlier: Surveyed | None = None) ->
     return _survey(seen, witnesses)
 
 
+def with_basis(surveyed: Surveyed, seen: Seen, logs: Logs) -> Surveyed:
+    """The survey with its basis, so that a later one can take it over."""
+    return replace(surveyed, basis=_basis(surveyed, seen, logs))
+
+
 def _still_holds(earlier: Surveyed, seen: Seen, logs: Logs) -> bool:
-    return earlier.rebuild is None and earlier.basis == _basis(seen, earlier.paths, earlier.change_sets, logs)
+    return earlier.rebuild is None and earlier.basis is not None and earlier.basis == _basis(earlier, seen, logs)
 
 
-def _basis(
-    seen: Seen, paths: Mapping[str, str], change_sets: Mapping[str, ChangeSet], logs: Logs
-) -> tuple[object, ...]:
-    meta, state = seen.meta, seen.state
+def _basis(surveyed: Surveyed, seen: Seen, logs: Logs) -> tuple[object, ...]:
+    meta, state, paths = seen.meta, seen.state, surveyed.paths
     # A table that was dropped and made again counts from 0 too: its commits are other files.
-    files = {source: logs.at(paths[source]).stamp(change.after) for source, change in change_sets.items()}
+    files = {source: logs.at(paths[source]).stamp(change.after) for source, change in surveyed.change_sets.items()}
     return (
         (meta.frontier, meta.frontier_version, meta.needs_reinit),
         (state.version, state.record, state.record_version, state.damaged),
@@ -131,7 +134,6 @@ def _survey(seen: Seen, witnesses: Witnesses) -> Surveyed:
         change_sets=change_sets,
         rebuild=rebuild,
         cause=cause,
-        basis=_basis(seen, paths, change_sets, logs),
     )
 
 
