@@ -28,7 +28,7 @@ _TUNING = {
     "backoff_seconds": "A quarter more or less by chance, so that tables that failed together do not return together.",
     "backoff_max_seconds": "How soon things go on after a long outage depends on it.",
     "drain_seconds": "What is cut off is done again by the next scheduler; nothing is lost either way.",
-    "fuse_factor": "100 catches a mistaken mass update of a table that usually changes a little.",
+    "max_change_ratio": "100 catches a mistaken mass update of a table that usually changes a little.",
     "buffer_warning_rows": "Set it above what arrives within one target lag, or every busy minute warns.",
     "alert_webhook_url": "A slow receiver delays nobody; see [Monitoring](../concepts/monitoring.md#where-alerts-go).",
     "lineage_url": "For a file: `file:///var/log/penstock-lineage.jsonl`, one event per line.",

@@ -17,22 +17,22 @@ from penstock.changes.wire.arrow_rows import ArrowRows
 from penstock.changes.wire.change_event import ChangeEvent, Delete, Insert, Snapshot, Update, Watermark
 from penstock.changes.wire.commit_changes import CommitChanges
 from penstock.changes.wire.kv_watch_event import KvWatchEvent
+from penstock.ddl.outcome import StreamTableInfo
+from penstock.ddl.repair import RepairReport
 from penstock.engine.changelog.changelog import Changelog, Entry
 from penstock.engine.write.layout import FileLayout
+from penstock.layout.advise import LayoutAdvice
+from penstock.layout.optimize import OptimizeResult
 from penstock.monitor.diagnose.diagnosis import Diagnosis
 from penstock.monitor.diagnose.findings import Finding
 from penstock.monitor.health import Health, SchedulerHealth
 from penstock.monitor.picture import GraphPicture
 from penstock.monitor.stats import StatsRow
 from penstock.monitor.status import StatusRow
-from penstock.refresh.advise import LayoutAdvice
-from penstock.refresh.audit import AuditReport
-from penstock.refresh.explain import Explanation
-from penstock.refresh.optimize import OptimizeResult
-from penstock.refresh.outcome import StreamTableInfo
-from penstock.refresh.repair import RepairReport
+from penstock.reading.audit import AuditReport
+from penstock.reading.explain import Explanation
+from penstock.reading.version_history import StoredVersion
 from penstock.refresh.result import Progress, RefreshResult
-from penstock.refresh.shown import ShownVersion
 from penstock.subscribe.all_changes import AllChanges
 from penstock.subscribe.backpressure import Policy
 from penstock.subscribe.callback import CallbackSubscription
@@ -123,7 +123,7 @@ _RESULTS = [
     Diagnosis,
     Finding,
     RefreshRecord,
-    ShownVersion,
+    StoredVersion,
     GraphPicture,
     StatsRow,
     Alert,

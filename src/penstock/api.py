@@ -26,6 +26,15 @@ from penstock.catalog.warehouse_folder import (
 )
 from penstock.changes.filter.moments import read_timestamp
 from penstock.changes.wire.change_event import ChangeEvent
+from penstock.ddl.alter import alter, postpone, redefinition, status_of
+from penstock.ddl.claim_place import Opened, claim_place, refuse_broken_foreign
+from penstock.ddl.create import Proposal, make, mode_of, propose
+from penstock.ddl.drop import drop
+from penstock.ddl.guard_names import guard_names
+from penstock.ddl.guard_versions import guard_versions
+from penstock.ddl.names_of_others import names_of, refuse_names_of_others
+from penstock.ddl.outcome import Replacement, StreamTableInfo, changed, column_changes, created, unchanged
+from penstock.ddl.repair import RepairReport, rebuild
 from penstock.engine.changelog.changelog import Changelog
 from penstock.engine.read.rows_as_view import rows_as_views
 from penstock.engine.run.workspace import Logs
@@ -39,7 +48,6 @@ from penstock.engine.spark.result_settings import result_settings
 from penstock.engine.spark.session import check_session, start_session
 from penstock.engine.spark.statement import statement_errors
 from penstock.engine.spark.threads import spark_threads
-from penstock.engine.write.storage import Storage
 from penstock.errors import (
     InvalidName,
     NotAllRefreshed,
@@ -72,6 +80,9 @@ from penstock.lang.plain_refresh import PlainRefresh, plain_refresh
 from penstock.lang.script import half_way, read_script
 from penstock.lang.unknown_name import LOST, what_was_meant
 from penstock.lang.written import inserted_into
+from penstock.layout.advise import LayoutAdvice, advise
+from penstock.layout.optimize import OptimizeResult, optimize
+from penstock.layout.retention import guard_vacuum
 from penstock.monitor.diagnose.diagnosis import Diagnosis, diagnose
 from penstock.monitor.diagnose.gather import gather
 from penstock.monitor.health import Health
@@ -83,36 +94,23 @@ from penstock.monitor.picture import GraphPicture, picture
 from penstock.monitor.stats import StatsRow, stats
 from penstock.monitor.status import StatusRow, status
 from penstock.monitor.views import views_in
-from penstock.names import Frontier, TableName
-from penstock.refresh.advise import LayoutAdvice, advise
-from penstock.refresh.alter import alter, postpone, redefinition, status_of
-from penstock.refresh.audit import AuditReport, audit
-from penstock.refresh.create import Proposal, make, mode_of, propose
+from penstock.names import TableName
+from penstock.reading.audit import AuditReport, audit
+from penstock.reading.describe import columns_of, details_of
+from penstock.reading.explain import Explanation, explain_query, explain_table
+from penstock.reading.fresh import fresh_rows
+from penstock.reading.read_together import rows_at_one_instant
+from penstock.reading.show_create import create_text
+from penstock.reading.version_history import StoredVersion, version_history
 from penstock.refresh.define import Redefinition
-from penstock.refresh.describe import columns_of, details_of
-from penstock.refresh.drop import drop
-from penstock.refresh.explain import Explanation, explain_query, explain_table
-from penstock.refresh.fresh import fresh_rows
-from penstock.refresh.guard_names import guard_names
-from penstock.refresh.guard_versions import guard_versions
 from penstock.refresh.keep_names import keep_names
-from penstock.refresh.names_of_others import names_of, refuse_names_of_others
-from penstock.refresh.optimize import OptimizeResult, optimize
-from penstock.refresh.outcome import Replacement, StreamTableInfo, changed, column_changes, created, unchanged
-from penstock.refresh.read_together import rows_together
-from penstock.refresh.repair import RepairReport, rebuild
 from penstock.refresh.result import RefreshResult, Report
-from penstock.refresh.retention import guard_vacuum
-from penstock.refresh.settle import Opened, refuse_broken_foreign, settle
+from penstock.refresh.run_graph import run_graph
 from penstock.refresh.share_names import begin_sharing, note_names
-from penstock.refresh.show_create import create_text
-from penstock.refresh.shown import ShownVersion, shown_versions
-from penstock.refresh.together import refresh_together
 from penstock.refresh.warehouse import Warehouse
 from penstock.schedule.backoff import Backoff
 from penstock.schedule.clock import SystemClock
 from penstock.schedule.due import due
-from penstock.schedule.grid import period
 from penstock.schedule.refresh_executor import WarehouseExecutor
 from penstock.schedule.running import Running
 from penstock.schedule.scheduler import Scheduler
@@ -224,7 +222,7 @@ class StreamTables:
         with made(root):
             opened = open_catalog(place, root, must_exist=holds_stream_tables(root))
             try:
-                settle(Opened(root, opened, place, logs, datetime.now(UTC)))
+                claim_place(Opened(root, opened, place, logs, datetime.now(UTC)))
             except BaseException:
                 opened.close()
                 raise
@@ -240,7 +238,7 @@ class StreamTables:
         )
         warehouse = self._warehouse
         self._monitor = Monitor(
-            opened, lambda: warehouse.settings, warehouse.logs, warehouse.now, f"penstock:{root}", period, self.lost
+            opened, lambda: warehouse.settings, warehouse.logs, warehouse.now, f"penstock:{root}", self.lost
         )
         self._feed = Feed(lambda name: opened.get_by_name(TableName.parse(name)).data_timestamp)
         self._all_changes: AllChanges | None = None
@@ -646,7 +644,7 @@ class StreamTables:
         redefined: Redefinition | None = None,
     ) -> list[RefreshResult]:
         warehouse = self._warehouse
-        return refresh_together(warehouse, targets, now or warehouse.now(), progress, isolate, redefined)
+        return run_graph(warehouse, targets, now or warehouse.now(), progress, isolate, redefined)
 
     # -- layout
 
@@ -683,7 +681,7 @@ class StreamTables:
         """
         asked = list(dict.fromkeys(names))
         metas = [self._find(name) for name in asked]
-        frames = fresh_rows(self._warehouse, metas) if fresh else rows_together(self._warehouse, metas)
+        frames = fresh_rows(self._warehouse, metas) if fresh else rows_at_one_instant(self._warehouse, metas)
         return dict(zip(asked, frames, strict=True))
 
     def explain(self, name_or_query: str) -> Explanation:
@@ -700,15 +698,7 @@ class StreamTables:
         """Recompute the query at the stored frontier and compare."""
         meta = self._find(name)
         keep_names(self._warehouse)
-        frontier, version = self._state(meta)
-        return audit(meta, self._warehouse.workspace(self._warehouse.definition(meta)), frontier, version)
-
-    def _state(self, meta: StreamTableMeta) -> tuple[Frontier | None, int | None]:
-        pin = Storage.open(meta.path).pin()
-        if pin.record is None:
-            return None, None
-        later = meta.frontier_version == pin.record_version and meta.frontier is not None
-        return (meta.frontier if later else pin.record.frontier), pin.version
+        return audit(self._warehouse, meta)
 
     # -- looking
 
@@ -744,9 +734,9 @@ class StreamTables:
         sources = [each.source_name for each in self._warehouse.catalog.dependencies_of(meta.id)]
         return columns_of(definition) + (details_of(definition, meta, sources) if extended else [])
 
-    def versions(self, name: str, max_rows: int = 20) -> list[ShownVersion]:
+    def versions(self, name: str, max_rows: int = 20) -> list[StoredVersion]:
         """What each version of a stream table shows, newest first: its data timestamp and the versions behind it."""
-        return shown_versions(self._warehouse, self._find(name), max_rows)
+        return version_history(self._warehouse, self._find(name), max_rows)
 
     def subscribe(
         self,

@@ -2,7 +2,8 @@
 
     default  <  <warehouse>/penstock.toml  <  PENSTOCK_<NAME>  <  keyword
 
-A later one wins. A value that is unknown, of the wrong type or out of range is refused wherever it comes from.
+A later one wins. A value that is unknown, of the wrong type or out of range is refused wherever it comes from. The name
+that a setting had in the release before still works, with a DeprecationWarning.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import difflib
 import os
 import re
 import tomllib
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -213,12 +215,18 @@ class Settings:
     drain_seconds: int = _setting(
         30, _Range(0, 86_400), "Seconds that running refreshes are given to end when the scheduler is told to stop."
     )
-    fuse_factor: int = _setting(
+    max_change_ratio: int = _setting(
         0,
         _Range(0, 1_000_000),
         "A scheduled refresh with more than this many times the changes of the largest one lately (and over 100,000 "
         "rows) is not carried out: the stream table is suspended for a person to look at. 0 is never.",
     )
+
+    @property
+    def fuse_factor(self) -> int:
+        """`max_change_ratio` under its old name."""
+        _warn_of_old_name("fuse_factor")
+        return self.max_change_ratio
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
@@ -232,7 +240,7 @@ class Settings:
         **overrides: bool | int | str | None,
     ) -> Settings:
         """The settings in force for a warehouse; an override of None counts as not given."""
-        given = {name: value for name, value in overrides.items() if value is not None}
+        given = _renamed({name: value for name, value in overrides.items() if value is not None})
         for name, value in given.items():
             _require_known(name, value)
         return cls(**{**_from_file(warehouse), **_from_env(env), **given})
@@ -254,6 +262,9 @@ class Settings:
         ]
 
 
+_NEW_NAMES: Final = {"fuse_factor": "max_change_ratio"}
+"""Old name of a setting → its name; the old ones go with the next release."""
+
 _FIELDS: Final = {field.name: field for field in dataclasses.fields(Settings)}
 
 
@@ -274,6 +285,19 @@ def _showable(value: object) -> object:
     return without_password(str(value)) if "://" in str(value) else value
 
 
+def _warn_of_old_name(name: str) -> None:
+    warnings.warn(f"setting {name} is now {_NEW_NAMES[name]}", DeprecationWarning, stacklevel=3)
+
+
+def _renamed(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings by their present names; where both are given, the present one counts."""
+    for name in given.keys() & _NEW_NAMES.keys():
+        _warn_of_old_name(name)
+    return {_NEW_NAMES[name]: value for name, value in given.items() if name in _NEW_NAMES} | {
+        name: value for name, value in given.items() if name not in _NEW_NAMES
+    }
+
+
 def _require_known(name: str, value: object, where: str = "") -> None:
     if name not in _FIELDS:
         near = difflib.get_close_matches(name, _FIELDS, n=1)
@@ -289,6 +313,7 @@ def _from_file(warehouse: Path | None) -> dict[str, Any]:
         found = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InvalidSetting(name=FILE_NAME, value=str(path), why=str(error), allowed="a TOML file") from error
+    found = _renamed(found)
     for name, value in found.items():
         _require_known(name, value, f" in {path}")
     return found
@@ -300,12 +325,12 @@ def _from_env(env: Mapping[str, str]) -> dict[str, Any]:
         name = variable.removeprefix(PREFIX).lower()
         if not variable.startswith(PREFIX):
             continue
-        if name in _FIELDS:
-            found[name] = _parse(_FIELDS[name], text)
+        if name in _FIELDS or name in _NEW_NAMES:
+            found[name] = _parse(_FIELDS[_NEW_NAMES.get(name, name)], text)
         elif difflib.get_close_matches(name, _FIELDS, n=1, cutoff=0.8):
             # Other variables share the prefix (PENSTOCK_JARS), so only what looks like a slip is refused.
             _require_known(name, text, f" (from {variable})")
-    return found
+    return _renamed(found)
 
 
 def _parse(field: dataclasses.Field[Any], text: str) -> bool | int | str:

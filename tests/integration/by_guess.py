@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from penstock.refresh import cost
+from penstock.refresh.stages import cost
 
 
 def go_by_guess(patch: Callable[[object, str, Any], None] = setattr) -> None:

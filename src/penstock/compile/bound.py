@@ -180,7 +180,7 @@ class BoundQuery:
     views: tuple[tuple[str, str], ...]
     """Views inlined, each with its text, so that a changed view is noticed."""
     tree: Bound | Refused
-    restless: bool
+    volatile: bool
     """The result can change although no source moved: it reads the clock, chance, or something other than Delta."""
     functions: tuple[tuple[str, str], ...] = ()
     """User-defined functions called, each with its code, or with nothing if that cannot be read."""

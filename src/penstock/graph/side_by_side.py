@@ -4,8 +4,8 @@
 
 The caller is one of the workers, and others are called in only while more than one node is ready: a chain, or a single
 node, never leaves the caller's thread. After an error nothing new is started; what runs is waited for, and of all
-errors the one that comes first in the order is raised. KeyboardInterrupt comes before all errors; at it, whoever knows
-how to can hurry what runs.
+errors the one that comes first in the order is raised. KeyboardInterrupt comes before all errors; `hurry` is called
+then, to bring the end of what runs nearer.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
-Work = Callable[[], None]
-ThreadFactory = Callable[[Work, int], threading.Thread]
+WorkerLoop = Callable[[], None]
+ThreadFactory = Callable[[WorkerLoop, int], threading.Thread]
 """Makes the thread of a worker, not started, from what it has to do and its number (1, 2, …)."""
 
 
 _AGAIN: Final = 0.2
-"""Seconds for which whoever was hurried is waited for before it is hurried again."""
+"""Seconds between two calls of `hurry`."""
 
 
-def plain_thread(work: Work, number: int) -> threading.Thread:
+def plain_thread(worker_loop: WorkerLoop, number: int) -> threading.Thread:
     """A thread with nothing special about it."""
-    return threading.Thread(target=work, name=f"worker-{number}", daemon=True)
+    return threading.Thread(target=worker_loop, name=f"worker-{number}", daemon=True)
 
 
 def work_side_by_side(
@@ -40,7 +40,7 @@ def work_side_by_side(
     """Work on every node of `order`, which has whatever a node waits for before it; others count as done."""
     board = _Board(order, waits_for, work, workers, new_thread)
     try:
-        board.work_until_done()
+        board.worker_loop()
         if not board.is_interrupted:
             board.wait()
     except BaseException as stop:
@@ -79,7 +79,7 @@ class _Board:
         self._threads: list[threading.Thread] = []
         self._changed = threading.Condition()
 
-    def work_until_done(self) -> None:
+    def worker_loop(self) -> None:
         """What every worker does until nothing is left."""
         place: int | None = -1
         try:
@@ -111,7 +111,7 @@ class _Board:
                 return None
             place = heapq.heappop(self._ready)
             if self._ready and not self._idle and len(self._threads) < self._workers - 1:
-                thread = self._new_thread(self.work_until_done, len(self._threads) + 1)
+                thread = self._new_thread(self.worker_loop, len(self._threads) + 1)
                 thread.start()
                 self._threads.append(thread)
             return place

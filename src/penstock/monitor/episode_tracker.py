@@ -8,6 +8,7 @@ from typing import Final
 
 from penstock.catalog.model import Alert, RefreshRecord
 from penstock.catalog.reader import CatalogReader
+from penstock.graph.grid import period
 from penstock.monitor.pending import PendingChanges
 from penstock.monitor.status import status
 from penstock.monitor.watch import JUDGED, Episode, Episodes, Pace, Retention, reopened, watch
@@ -26,13 +27,10 @@ class EpisodeTracker:
         catalog: CatalogReader,
         pending: PendingChanges,
         settings: Callable[[], Settings],
-        period: Callable[[timedelta], timedelta],
     ) -> None:
-        """`period` says how often a stream table of some lag is refreshed."""
         self._catalog = catalog
         self._pending = pending
         self._settings = settings
-        self._period = period
         self._episodes: Episodes | None = None
 
     def judge(self, now: datetime, retention: Iterable[Retention] = ()) -> tuple[Alert, ...]:
@@ -41,7 +39,7 @@ class EpisodeTracker:
         rows = status(self._catalog, now, timedelta(seconds=settings.min_target_lag_seconds))
         lags = {row.name: row.effective_lag for row in rows}
         tables = [meta for meta in self._catalog.get_all() if str(meta.name) in lags]
-        paces = [Pace(str(meta.name), self._period(lags[str(meta.name)]), self._durations(meta.id)) for meta in tables]
+        paces = [Pace(str(meta.name), period(lags[str(meta.name)]), self._durations(meta.id)) for meta in tables]
         if self._episodes is None:
             self._episodes = self._reopened(lags, now)
         # A table of the same name that was dropped has taken its episodes along.

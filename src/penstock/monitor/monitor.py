@@ -14,6 +14,7 @@ from typing import Any, Final
 from penstock.catalog.model import Alert, RefreshRecord
 from penstock.catalog.writer import CatalogWriter
 from penstock.engine.run.workspace import Logs
+from penstock.layout.retention import held_by_subscribers, holdings
 from penstock.monitor.announce import Announcer, Sink
 from penstock.monitor.background import Background
 from penstock.monitor.episode_tracker import EpisodeTracker
@@ -29,7 +30,6 @@ from penstock.monitor.sinks.table import TableSink
 from penstock.monitor.sinks.webhook import WebhookSink
 from penstock.monitor.status import status
 from penstock.monitor.watch import Retention
-from penstock.refresh.retention import held_by_subscribers, holdings
 from penstock.settings import Settings
 
 EVERY: Final = timedelta(seconds=5)
@@ -51,11 +51,9 @@ class Monitor:
         logs: Logs,
         now: Callable[[], datetime],
         namespace: str,
-        period: Callable[[timedelta], timedelta],
         lost: Callable[[], Sequence[str]] = tuple,
     ) -> None:
-        """`namespace` is what lineage calls the warehouse; `period`, how often a table of some lag is refreshed;
-        `lost`, which stream tables the catalog does not know.
+        """`namespace` is what lineage calls the warehouse; `lost`, which stream tables the catalog does not know.
 
         Where alerts and lineage go is settled here; other settings are looked up as they are needed.
         """
@@ -75,7 +73,7 @@ class Monitor:
         sinks: list[Sink] = [LogSink(), TableSink(catalog), self._counters, self._callbacks]
         self._announcer = Announcer([*sinks, self._webhook] if self._webhook else sinks)
         self.pending = PendingChanges(catalog, logs)
-        self._episodes = EpisodeTracker(catalog, self.pending, settings, period)
+        self._episodes = EpisodeTracker(catalog, self.pending, settings)
         self._metrics = Metrics(catalog, now, self._minimum_lag, self.pending, self._counters, self._troubles)
 
     def tell(self, alert: Alert) -> None:

@@ -1,4 +1,4 @@
-"""One look of the scheduler: what is due or was woken sets out on a tour, at one version vector for all of it."""
+"""One look of the scheduler: what is due or was woken sets out on a graph run, at one version vector for all of it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def begin_due(
 ) -> None:
     """Begin what the dispatcher plans. The dispatcher is touched only `alone`; logs are read without holding others up.
 
-    A tour that cannot be begun is an error; its tables rest a while.
+    A graph run that cannot be begun is an error; its tables rest a while.
     """
     with alone:
         asleep = dispatcher.asleep(picture, clock.now())
@@ -34,10 +34,10 @@ def begin_due(
             executor.skip(key, skip, now)
         if not plan.wanted:
             return
-        tour = executor.begin(plan.wanted, now, plan.resting)
+        graph_run = executor.begin(plan.wanted, now, plan.resting)
     except Exception:
         with alone:
             dispatcher.not_begun(plan.wanted, clock.now())
         raise
     with alone:
-        dispatcher.begun(tour)
+        dispatcher.begun(graph_run)

@@ -17,10 +17,10 @@ from penstock.catalog.reader import CatalogReader
 from penstock.errors import CycleInGraph
 from penstock.graph.cycles import in_circles
 from penstock.graph.dag import StreamGraph
+from penstock.graph.grid import due_stamp
 from penstock.graph.lag import resolve_lags
 from penstock.said_once import SaidOnce
 from penstock.schedule.backoff import Backoff
-from penstock.schedule.grid import due_stamp
 
 _log = logging.getLogger("penstock.scheduler")
 

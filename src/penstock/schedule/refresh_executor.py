@@ -14,9 +14,9 @@ from typing import Protocol
 from penstock.catalog.model import Action, SourceType, Status, StreamTableMeta
 from penstock.engine.spark.session import is_alive
 from penstock.errors import PenstockError, Retry, StreamTableNotFound, TableBusy
+from penstock.refresh.graph_run import Arrival, GraphRun, Skip
 from penstock.refresh.grounds import Grounds, grounds
-from penstock.refresh.together import Outcome, begin, carry_out
-from penstock.refresh.tour import Arrival, Skip, Tour
+from penstock.refresh.run_graph import Outcome, begin, carry_out
 from penstock.refresh.warehouse import Warehouse
 from penstock.said_once import SaidOnce
 from penstock.schedule.due import Picture
@@ -34,11 +34,11 @@ class RefreshExecutor(Protocol):
         A quiet one: a base table of it has been written to. One in error: what it failed on is not the same any more.
         """
 
-    def begin(self, wanted: frozenset[str], stamp: datetime, resting: frozenset[str]) -> Tour:
+    def begin(self, wanted: frozenset[str], stamp: datetime, resting: frozenset[str]) -> GraphRun:
         """Pin the newest versions, and settle every table to which nothing happened."""
 
-    def carry_out(self, tour: Tour, key: str) -> Outcome:
-        """Bring one table to the tour's vector; errors are part of the outcome."""
+    def carry_out(self, graph_run: GraphRun, key: str) -> Outcome:
+        """Bring one table to the graph run's vector; errors are part of the outcome."""
 
     def skip(self, key: str, skip: Skip, stamp: datetime) -> None:
         """Note that a table was due and not refreshed."""
@@ -91,28 +91,28 @@ class WarehouseExecutor:
         moved = {key for key in asked if any(newest[base] not in {None, at} for base, at in self._seen[key].items())}
         return frozenset(moved.union(key for key, meta in in_error.items() if self._is_on_other_grounds(meta)))
 
-    def begin(self, wanted: frozenset[str], stamp: datetime, resting: frozenset[str]) -> Tour:
+    def begin(self, wanted: frozenset[str], stamp: datetime, resting: frozenset[str]) -> GraphRun:
         # Before versions are pinned: what changes from here on must wake it again.
         for key, meta in self._in_error(wanted).items():
             if (found := grounds(self._warehouse, meta)) is not None:
                 self._grounds[key] = found
-        tour = begin(self._warehouse, wanted, stamp, resting)
-        for key in tour.arrived:
-            self._note_quiet(tour, key)
-        return tour
+        graph_run = begin(self._warehouse, wanted, stamp, resting)
+        for key in graph_run.arrived:
+            self._note_quiet(graph_run, key)
+        return graph_run
 
-    def carry_out(self, tour: Tour, key: str) -> Outcome:
+    def carry_out(self, graph_run: GraphRun, key: str) -> Outcome:
         try:
-            # Somebody may have suspended it since the tour began.
+            # Somebody may have suspended it since the graph run began.
             if self._warehouse.catalog.get_by_table_id(key).status is Status.SUSPENDED:
                 return Outcome(Arrival(blocked=True))
         except PenstockError as error:
             return Outcome(Arrival(blocked=True), error)
-        outcome = carry_out(self._warehouse, tour, key, patience=timedelta(0), fused=True)
-        self._note_held(tour, key, outcome.error)
+        outcome = carry_out(self._warehouse, graph_run, key, patience=timedelta(0), fused=True)
+        self._note_held(graph_run, key, outcome.error)
         self._note_failed(key, outcome.error)
         if outcome.arrival.result is not None and outcome.arrival.result.action is Action.NO_DATA:
-            self._note_quiet(tour, key)
+            self._note_quiet(graph_run, key)
         return outcome
 
     def skip(self, key: str, skip: Skip, stamp: datetime) -> None:
@@ -123,11 +123,11 @@ class WarehouseExecutor:
     def engine_is_gone(self) -> bool:
         return not is_alive(self._warehouse.spark)
 
-    def _note_held(self, tour: Tour, key: str, error: PenstockError | None) -> None:
+    def _note_held(self, graph_run: GraphRun, key: str, error: PenstockError | None) -> None:
         if not isinstance(error, TableBusy):
             self._said.forget(key)
         elif self._said.is_news(key):
-            self.skip(key, Skip(error.condition, error.text), tour.stamp)
+            self.skip(key, Skip(error.condition, error.text), graph_run.stamp)
 
     def _in_error(self, keys: Collection[str]) -> dict[str, StreamTableMeta]:
         tables = self._picture.tables if self._picture is not None else {}
@@ -144,9 +144,9 @@ class WarehouseExecutor:
             with self._noting:
                 self._failed_on[key] = held
 
-    def _note_quiet(self, tour: Tour, key: str) -> None:
-        behind = tour.scene.graph.upstream(key)
-        seen = {base: version for base, version in tour.scene.versions.items() if base in behind}
+    def _note_quiet(self, graph_run: GraphRun, key: str) -> None:
+        behind = graph_run.part.graph.upstream(key)
+        seen = {base: version for base, version in graph_run.part.versions.items() if base in behind}
         # Workers do this while the loop forgets tables that are gone.
         with self._noting:
             self._seen[key] = seen

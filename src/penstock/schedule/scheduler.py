@@ -1,6 +1,6 @@
 """The scheduler: keeps every stream table of a catalog within its target lag, until it is stopped.
 
-    stand for leadership  ──→  every interval: look, plan, begin a tour, let checks run  ──→  drain, step down
+    stand for leadership  ──→  every interval: look, plan, begin a graph run, let checks run  ──→  drain, step down
                                workers: the most urgent ready table, again and again
 
 One thread decides; workers refresh. An error of a table is that table's own; an error of the loop itself is logged, and
@@ -18,15 +18,15 @@ from typing import Final
 
 from penstock.catalog.writer import CatalogWriter
 from penstock.errors import EngineUnavailable, InternalError
+from penstock.graph.grid import next_stamp
 from penstock.graph.side_by_side import ThreadFactory, plain_thread
-from penstock.refresh.together import Outcome
-from penstock.refresh.tour import Arrival
+from penstock.refresh.graph_run import Arrival
+from penstock.refresh.run_graph import Outcome
 from penstock.said_once import SaidOnce
 from penstock.schedule.backoff import Backoff
 from penstock.schedule.begin_due import begin_due
 from penstock.schedule.dispatcher import Dispatcher, Task
 from penstock.schedule.due import Picture, log_circle
-from penstock.schedule.grid import next_stamp
 from penstock.schedule.leader import Candidate, Leadership
 from penstock.schedule.refresh_executor import RefreshExecutor
 from penstock.schedule.steady_clock import SteadyClock
@@ -109,7 +109,7 @@ class Scheduler:
     def at_work(self) -> list[str]:
         """The stream tables that are being refreshed here now."""
         with self._changed:
-            return [str(task.tour.scene.tables[task.key].name) for task in self._dispatcher.running]
+            return [str(task.graph_run.part.tables[task.key].name) for task in self._dispatcher.running]
 
     # -- leading
 
@@ -211,7 +211,7 @@ class Scheduler:
         while (task := self._take(dispatcher)) is not None:
             began = self._clock.now()
             try:
-                outcome = self._executor.carry_out(task.tour, task.key)
+                outcome = self._executor.carry_out(task.graph_run, task.key)
             except BaseException as error:
                 # Not of the refresh, which says its errors: of what stands around it. A panic in Rust is no Exception.
                 outcome = Outcome(Arrival(blocked=True), InternalError(why=f"{type(error).__name__}: {error}"))
@@ -221,7 +221,7 @@ class Scheduler:
                 self._note_if_gone(outcome.error)
             now = self._clock.now()
             with self._changed:
-                task.tour.arrived[task.key] = outcome.arrival
+                task.graph_run.arrived[task.key] = outcome.arrival
                 dispatcher.ended(task, outcome.error, now - began, now)
                 self._changed.notify_all()
 

@@ -18,8 +18,8 @@ from typing import Final
 
 from penstock.errors import PenstockError
 from penstock.graph.side_by_side import ThreadFactory
-from penstock.refresh.advise import advise_one
-from penstock.refresh.optimize import optimize_table
+from penstock.layout.advise import advise_one
+from penstock.layout.optimize import optimize_table
 from penstock.refresh.warehouse import Warehouse
 from penstock.schedule.due import Picture
 

@@ -37,13 +37,13 @@ from penstock.errors import (
     SubscriptionEnded,
     SubscriptionNotFound,
 )
+from penstock.layout.advise import LayoutAdvice
+from penstock.layout.optimize import OptimizeResult
 from penstock.monitor.diagnose.case import Case, PendingSource
 from penstock.monitor.diagnose.diagnosis import Diagnosis, diagnose
 from penstock.monitor.health import Health, SchedulerHealth
 from penstock.monitor.stats import StatsRow
 from penstock.names import TableName
-from penstock.refresh.advise import LayoutAdvice
-from penstock.refresh.optimize import OptimizeResult
 from penstock.subscribe.subscribers import SubscriberRow
 
 NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

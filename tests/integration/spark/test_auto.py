@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from penstock.refresh import cost
+from penstock.refresh.stages import cost
 from penstock.testing.oracle import assert_exact
 
 if TYPE_CHECKING:

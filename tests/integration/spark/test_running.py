@@ -106,8 +106,8 @@ def test_pause_and_the_switch_stop_the_scheduler_but_not_a_person(ps: StreamTabl
 def test_a_mass_update_blows_the_fuse_and_a_person_can_let_it_through(
     ps: StreamTables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("penstock.refresh.fuse.FLOOR", 100)
-    (ps.path / "penstock.toml").write_text("fuse_factor = 10\n", encoding="utf-8")
+    monkeypatch.setattr("penstock.refresh.stages.fuse.FLOOR", 100)
+    (ps.path / "penstock.toml").write_text("max_change_ratio = 10\n", encoding="utf-8")
     ps.reload()
     ps.create_stream_table("groups", GROUPS, "1 second", "INCREMENTAL")
     for number in range(3):

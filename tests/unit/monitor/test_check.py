@@ -12,7 +12,6 @@ from penstock.catalog import SqliteCatalog, Status
 from penstock.engine.run.workspace import Logs
 from penstock.monitor.monitor import Monitor
 from penstock.names import Frontier
-from penstock.schedule.grid import period
 from penstock.settings import Settings
 
 SECOND = timedelta(seconds=1)
@@ -34,7 +33,7 @@ def clock() -> Clock:
 
 
 def monitor(catalog: SqliteCatalog, clock: Clock) -> Monitor:
-    return Monitor(catalog, Settings, Logs(), clock.now, "penstock:/warehouse", period)
+    return Monitor(catalog, Settings, Logs(), clock.now, "penstock:/warehouse")
 
 
 def check(which: Monitor, clock: Clock, after: float) -> None:

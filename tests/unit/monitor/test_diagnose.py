@@ -22,11 +22,11 @@ from penstock.catalog.model import (
     StreamTableMeta,
 )
 from penstock.errors import DiskFull, InternalError, QueryFailed, SourceMissing
+from penstock.layout.retention import Holding
 from penstock.monitor.diagnose.case import Case, PendingSource
 from penstock.monitor.diagnose.diagnosis import diagnose
 from penstock.monitor.diagnose.findings import Finding
 from penstock.names import TableName
-from penstock.refresh.retention import Holding
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)

@@ -12,14 +12,13 @@ from penstock.engine.run.workspace import Logs
 from penstock.monitor.episode_tracker import EpisodeTracker
 from penstock.monitor.pending import PendingChanges
 from penstock.names import Frontier
-from penstock.schedule.grid import period
 from penstock.settings import Settings
 
 SECOND = timedelta(seconds=1)
 
 
 def tracker(catalog: SqliteCatalog) -> EpisodeTracker:
-    return EpisodeTracker(catalog, PendingChanges(catalog, Logs()), Settings, period)
+    return EpisodeTracker(catalog, PendingChanges(catalog, Logs()), Settings)
 
 
 def look(catalog: SqliteCatalog, who: EpisodeTracker, now: datetime) -> list[str]:

@@ -17,7 +17,6 @@ from penstock.engine.run.workspace import Logs
 from penstock.monitor.monitor import Monitor
 from penstock.monitor.views import views_in
 from penstock.names import Frontier, TableName
-from penstock.schedule.grid import period
 from penstock.settings import Settings
 from penstock.testing.published import Published
 
@@ -25,7 +24,7 @@ from penstock.testing.published import Published
 def look(catalog: CatalogWriter, now: datetime, **settings: int) -> None:
     """What the scheduler's loop does once."""
     held = Settings(**settings)
-    monitor = Monitor(catalog, lambda: held, Logs(), lambda: now, "penstock:/warehouse", period)
+    monitor = Monitor(catalog, lambda: held, Logs(), lambda: now, "penstock:/warehouse")
     monitor.check()
     monitor.close()
 

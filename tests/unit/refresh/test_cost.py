@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from penstock.catalog.model import Action, RefreshMode, RefreshRecord, RefreshStatus
-from penstock.refresh.cost import PROBE, Size, choose, prior
-from penstock.refresh.decide import Facts, decide
+from penstock.refresh.stages.cost import PROBE, Size, choose, prior
+from penstock.refresh.stages.decide import Facts, choose_action
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -207,19 +207,19 @@ def test_a_pinned_mode_never_looks_at_costs(mode: RefreshMode) -> None:
     dear = choose(Size(1_000_000, 1_000_000, 1000), [], 2)
     assert dear.action is Action.FULL
     facts = Facts(
-        mode=mode, is_populated=True, incremental=True, refusal=None, rebuild=None, data_changed=True, restless=False,
+        mode=mode, is_populated=True, incremental=True, refusal=None, rebuild=None, data_changed=True, volatile=False,
         choice=dear,
     )  # fmt: skip
-    assert decide(facts).action.value == mode.value
+    assert choose_action(facts).action.value == mode.value
 
 
 def test_auto_says_why_it_recomputes() -> None:
     dear = choose(Size(1_000_000, 1_000_000, 1000), [], 2)
     facts = Facts(
         mode=RefreshMode.AUTO, is_populated=True, incremental=True, refusal=None, rebuild=None, data_changed=True,
-        restless=False, choice=dear,
+        volatile=False, choice=dear,
     )  # fmt: skip
-    decision = decide(facts)
+    decision = choose_action(facts)
     assert (decision.action, decision.reason_code) == (Action.FULL, "CHEAPER")
     assert decision.reason is not None
     assert "incremental" in decision.reason

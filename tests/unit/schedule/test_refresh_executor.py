@@ -18,8 +18,8 @@ from penstock.api import look
 from penstock.catalog import Dependency, SourceType, Status, StreamTableMeta
 from penstock.errors import QueryFailed, TableBusy
 from penstock.names import TableName
-from penstock.refresh.together import Outcome
-from penstock.refresh.tour import Arrival, Skip, Tour
+from penstock.refresh.graph_run import Arrival, GraphRun, Skip
+from penstock.refresh.run_graph import Outcome
 from penstock.refresh.warehouse import Warehouse
 from penstock.schedule import refresh_executor as executor_module
 from penstock.schedule.refresh_executor import WarehouseExecutor
@@ -63,9 +63,9 @@ def test_a_source_that_cannot_be_reached_keeps_nobody_else_from_setting_out(
 ) -> None:
     add(warehouse, "good", written(tmp_path / "orders"))
     add(warehouse, "bad", unreachable(tmp_path / "far"))
-    tour = WarehouseExecutor(warehouse).begin(frozenset({"good", "bad"}), NOW, frozenset())
-    assert tour.scene.versions == {"good's source": 0}
-    assert tour.ready() == ["bad", "good"]
+    graph_run = WarehouseExecutor(warehouse).begin(frozenset({"good", "bad"}), NOW, frozenset())
+    assert graph_run.part.versions == {"good's source": 0}
+    assert graph_run.ready() == ["bad", "good"]
 
 
 def test_a_source_that_cannot_be_reached_wakes_nobody_and_keeps_nobody_asleep(
@@ -76,9 +76,9 @@ def test_a_source_that_cannot_be_reached_wakes_nobody_and_keeps_nobody_asleep(
     add(warehouse, "bad", far)
     executor = WarehouseExecutor(warehouse)
     assert executor.picture() is not None
-    tour = executor.begin(frozenset({"good", "bad"}), NOW, frozenset())
+    graph_run = executor.begin(frozenset({"good", "bad"}), NOW, frozenset())
     for key in ("good", "bad"):
-        executor._note_quiet(tour, key)
+        executor._note_quiet(graph_run, key)
     written(orders)
     (far / "_delta_log").rename(far / "away")
     (far / "_delta_log").symlink_to(far / "_delta_log")
@@ -98,8 +98,8 @@ def test_a_table_that_another_process_holds_is_skipped_and_history_says_so_once(
     (meta,) = catalog.get_all()
     catalog.acquire_lease(meta.id, "elsewhere:1:abc", timedelta(minutes=5), now=catalog.now())
     for _ in range(3):
-        tour = executor.begin(frozenset({"held"}), NOW, frozenset())
-        assert isinstance(executor.carry_out(tour, "held").error, TableBusy)
+        graph_run = executor.begin(frozenset({"held"}), NOW, frozenset())
+        assert isinstance(executor.carry_out(graph_run, "held").error, TableBusy)
     (line,) = catalog.recent_history()
     assert (line.action, line.status) == ("SKIP", "SKIPPED")
     assert line.reason is not None
@@ -112,7 +112,7 @@ def test_a_table_suspended_since_its_tour_began_is_left_alone_and_the_others_hav
 ) -> None:
     done: list[tuple[str, dict[str, object]]] = []
 
-    def carried_out(warehouse: Warehouse, tour: Tour, key: str, **how: object) -> Outcome:
+    def carried_out(warehouse: Warehouse, graph_run: GraphRun, key: str, **how: object) -> Outcome:
         done.append((key, how))
         return Outcome(Arrival())
 
@@ -120,21 +120,23 @@ def test_a_table_suspended_since_its_tour_began_is_left_alone_and_the_others_hav
     for name in ("stopped", "going"):
         add(warehouse, name, written(tmp_path / name))
     catalog, executor = warehouse.catalog, WarehouseExecutor(warehouse)
-    tour = executor.begin(frozenset({"stopped", "going"}), NOW, frozenset())
+    graph_run = executor.begin(frozenset({"stopped", "going"}), NOW, frozenset())
     catalog.update_status(catalog.get_by_table_id("stopped").id, Status.SUSPENDED, now=NOW)
-    assert executor.carry_out(tour, "stopped") == Outcome(Arrival(blocked=True))
-    assert executor.carry_out(tour, "going") == Outcome(Arrival())
+    assert executor.carry_out(graph_run, "stopped") == Outcome(Arrival(blocked=True))
+    assert executor.carry_out(graph_run, "going") == Outcome(Arrival())
     assert done == [("going", {"patience": timedelta(0), "fused": True})]
 
 
 def test_workers_may_note_what_is_quiet_while_the_loop_looks(warehouse: Warehouse, tmp_path: Path) -> None:
     add(warehouse, "a", written(tmp_path / "orders"))
     catalog, executor = warehouse.catalog, WarehouseExecutor(warehouse)
-    tour = executor.begin(frozenset({"a"}), NOW, frozenset())
-    graph, ended = tour.scene.graph, threading.Event()
+    graph_run = executor.begin(frozenset({"a"}), NOW, frozenset())
+    graph, ended = graph_run.part.graph, threading.Event()
     many = {f"worker's {number}": graph.nodes["a"] for number in range(20_000)}
-    wide = replace(tour.scene, graph=replace(graph, sources={**graph.sources, **{key: frozenset() for key in many}}))
-    busy = replace(tour, scene=wide)
+    wide = replace(
+        graph_run.part, graph=replace(graph, sources={**graph.sources, **{key: frozenset() for key in many}})
+    )
+    busy = replace(graph_run, part=wide)
 
     def work() -> None:
         for key in itertools.cycle(many):
@@ -194,9 +196,9 @@ def test_a_change_between_the_look_and_the_try_wakes_again(
     (meta,) = catalog.get_all()
     catalog.update_status(meta.id, Status.ERROR, now=catalog.now())
     executor.picture()
-    tour = executor.begin(frozenset({"st"}), NOW, frozenset())
+    graph_run = executor.begin(frozenset({"st"}), NOW, frozenset())
     written(orders)
-    executor.carry_out(tour, "st")
+    executor.carry_out(graph_run, "st")
     with Published.open(tmp_path / "other") as world:
         storage = world.keyed("st", {"k": "long"}, key=("k",)).storage.path
         catalog.update_definition(meta.id, now=catalog.now(), path=storage)

@@ -14,16 +14,16 @@ import pytest
 from penstock.catalog import SCHEDULER, Action, Dependency, SourceType, SqliteCatalog, Status, StreamTableMeta
 from penstock.errors import CatalogError, CommitConflict, EngineUnavailable, PenstockError
 from penstock.graph.dag import StreamGraph
+from penstock.graph.grid import next_stamp
 from penstock.graph.lag import resolve_lags
 from penstock.graph.order import order_refreshes
 from penstock.names import Frontier, TableName
+from penstock.refresh.graph_run import Arrival, GraphPart, GraphRun, Skip, StayPut
 from penstock.refresh.result import RefreshResult
-from penstock.refresh.together import Outcome
-from penstock.refresh.tour import Arrival, Rest, Scene, Skip, Tour
+from penstock.refresh.run_graph import Outcome
 from penstock.schedule import scheduler as scheduler_module
 from penstock.schedule.clock import SystemClock
 from penstock.schedule.due import Picture
-from penstock.schedule.grid import next_stamp
 from penstock.schedule.leader import Candidate
 from penstock.schedule.running import Running
 from penstock.schedule.scheduler import Scheduler
@@ -89,21 +89,21 @@ class Bench:
     def woken(self, keys: Collection[str]) -> frozenset[str]:
         return frozenset()
 
-    def begin(self, wanted: frozenset[str], stamp: datetime, resting: frozenset[str]) -> Tour:
+    def begin(self, wanted: frozenset[str], stamp: datetime, resting: frozenset[str]) -> GraphRun:
         self.before_begin()
         graph = self._graph()
         part = wanted.union(*(graph.upstream(key) for key in wanted)) & self.tables.keys()
         order = tuple(node.key for node in order_refreshes(graph, part))
-        return Tour(Scene({key: self.tables[key] for key in part}, graph, order, {}), wanted, stamp, resting)
+        return GraphRun(GraphPart({key: self.tables[key] for key in part}, graph, order, {}), wanted, stamp, resting)
 
-    def carry_out(self, tour: Tour, key: str) -> Outcome:
-        if isinstance(tour.move(key), Skip | Rest):
+    def carry_out(self, graph_run: GraphRun, key: str) -> Outcome:
+        if isinstance(graph_run.next_step(key), Skip | StayPut):
             return Outcome(Arrival(blocked=True))
         error = self.work(key)
         if error is not None:
             return Outcome(Arrival(blocked=True), error)
         self.done.append(key)
-        self.tables[key] = replace(self.tables[key], data_timestamp=tour.stamp)
+        self.tables[key] = replace(self.tables[key], data_timestamp=graph_run.stamp)
         result = RefreshResult(
             name=key,
             action=Action.INCREMENTAL,
@@ -112,7 +112,7 @@ class Bench:
             rows_inserted=0,
             rows_deleted=0,
             frontier=Frontier({}),
-            data_timestamp=tour.stamp,
+            data_timestamp=graph_run.stamp,
             version=1,
             seconds=0.0,
         )
@@ -403,11 +403,11 @@ def test_a_worker_that_could_not_start_is_hired_again(
     monkeypatch.setattr(scheduler_module, "CRASH_PAUSE", 0.05)
     refused = [2]
 
-    def new_thread(work: Callable[[], None], number: int) -> threading.Thread:
+    def new_thread(worker_loop: Callable[[], None], number: int) -> threading.Thread:
         if refused[0]:
             refused[0] -= 1
             raise RuntimeError("no thread to be had")
-        return threading.Thread(target=work, daemon=True)
+        return threading.Thread(target=worker_loop, daemon=True)
 
     with SqliteCatalog(tmp_path / "catalog.db") as catalog:
         held = Settings(scheduler_interval_ms=20)

@@ -229,7 +229,7 @@ class _Binding:
             columns_used=self._columns_used(tree) if not isinstance(tree, Refused) else self._referred_to(plan),
             views=tuple(sorted(views.items())),
             tree=tree,
-            restless=others or self._catalyst.contains(plan, "CURRENT_LIKE") or not plan.deterministic(),
+            volatile=others or self._catalyst.contains(plan, "CURRENT_LIKE") or not plan.deterministic(),
             functions=tuple(
                 (name, function_code(self._catalyst.spark, name) or OPAQUE)
                 for name in functions_called(self._catalyst, plan)

@@ -30,7 +30,7 @@ from penstock.engine.delta.log_storage import local_path
 from penstock.engine.delta.snapshot import Snapshot
 from penstock.engine.delta.storage_schema import same_columns
 from penstock.engine.failures.read_failure import read_failure
-from penstock.engine.write.storage_state import records, standing
+from penstock.engine.write.storage_state import records, storage_state
 from penstock.engine.write.table_properties import ids_of
 from penstock.errors import (
     FrontierLost,
@@ -75,7 +75,7 @@ class Changelog:
 
     def definition(self) -> Definition:
         """The definition in force."""
-        return Definition.from_json(standing(self._log).definition)
+        return Definition.from_json(storage_state(self._log).definition)
 
     def newest_first(self) -> Iterator[Entry]:
         """Our commits, the newest first, as far back as the log goes and nobody else has changed rows."""
@@ -87,7 +87,7 @@ class Changelog:
         """The newest commit of ours."""
         for entry in self.newest_first():
             return entry
-        damaged = standing(self._log).damaged
+        damaged = storage_state(self._log).damaged
         if damaged is not None:
             raise StateDamaged(name=self.name, why=damaged)
         raise NotReached(what="the first state", name=self.name, newest="none")

@@ -33,7 +33,7 @@ class Foreign:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class StorageState:
     """Where a stream table's storage stands: our newest record, and what others did since.
 
     `damaged` says why the stored rows can no longer be trusted, or is None.
@@ -56,7 +56,7 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pin(Standing):
+class Pin(StorageState):
     """The state of a stream table that one refresh starts from; good for one commit.
 
     `not_fast` says why delta-rs may not write this table, or is None; `marks` is True if what stands in its way is
@@ -76,13 +76,13 @@ class Pin(Standing):
         return 0 if self.transaction is None else self.transaction + 1
 
 
-def standing(log: DeltaLog) -> Standing:
+def storage_state(log: DeltaLog) -> StorageState:
     """Where a storage stands, from its log alone: nothing can be committed from here, and no handle is opened."""
     snapshot = log.snapshot()
     if not snapshot.properties.get(ID_KEY):
         raise StorageMissing(name=log.root, path=log.root, why=f"its property {ID_KEY} was removed")
     found = since_our_record(log, snapshot.version, ids_of(snapshot.properties))
-    return Standing(
+    return StorageState(
         version=snapshot.version,
         table_id=snapshot.table_id,
         configuration=snapshot.properties,

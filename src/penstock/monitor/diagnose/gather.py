@@ -10,16 +10,17 @@ from penstock.catalog.model import SCHEDULER, Dependency, Lease, RefreshMode, So
 from penstock.compile.plan import compile_query
 from penstock.engine.delta.definition import Definition
 from penstock.engine.delta.interval import ChangeSet, classify
-from penstock.engine.write.storage_state import Standing, standing
+from penstock.engine.write.storage_state import StorageState, storage_state
 from penstock.errors import FrontierLost, PenstockError, SourceMissing
 from penstock.graph.cycles import way_back
 from penstock.graph.dag import StreamGraph
 from penstock.graph.lag import EffectiveLag, resolve_lags
 from penstock.graph.order import without_circles
+from penstock.layout.retention import holdings
 from penstock.monitor.diagnose.case import Case, PendingSource
 from penstock.names import Frontier
-from penstock.refresh.retention import holdings
-from penstock.refresh.survey import Pins, stored_frontier
+from penstock.refresh.stages.pin import Pins, Seen
+from penstock.refresh.stored_frontier import stored_frontier
 from penstock.refresh.warehouse import Warehouse
 
 HISTORY = 50
@@ -50,7 +51,7 @@ class _Around:
 def _case(warehouse: Warehouse, meta: StreamTableMeta, around: _Around) -> Case:
     catalog, now = warehouse.catalog, warehouse.now()
     dependencies = catalog.dependencies_of(meta.id)
-    found, lost = _standing(warehouse, meta)
+    found, lost = _storage_state(warehouse, meta)
     frontier = stored_frontier(meta, found) if found is not None else meta.frontier
     rebuild, quiet = _surveyed(warehouse, meta, found) if found is not None else (None, False)
     return Case(
@@ -83,9 +84,9 @@ def _case(warehouse: Warehouse, meta: StreamTableMeta, around: _Around) -> Case:
     )
 
 
-def _standing(warehouse: Warehouse, meta: StreamTableMeta) -> tuple[Standing | None, str | None]:
+def _storage_state(warehouse: Warehouse, meta: StreamTableMeta) -> tuple[StorageState | None, str | None]:
     try:
-        found = standing(warehouse.logs.at(meta.path))
+        found = storage_state(warehouse.logs.at(meta.path))
     except PenstockError as gone:
         return None, gone.text
     if found.table_id != meta.table_id:
@@ -107,7 +108,7 @@ def _refusal(warehouse: Warehouse, meta: StreamTableMeta) -> tuple[str, str, str
     return None if refused is None else (refused.reason, refused.construct, refused.advice)
 
 
-def _opaque(found: Standing | None) -> tuple[str, ...]:
+def _opaque(found: StorageState | None) -> tuple[str, ...]:
     try:
         definition = Definition.from_json(found.definition) if found is not None else None
     except (KeyError, ValueError):
@@ -139,14 +140,14 @@ def _source(warehouse: Warehouse, source: Dependency, frontier: Frontier | None)
     return PendingSource(source.source_name, version, newest, change.rows_estimate)
 
 
-def _surveyed(warehouse: Warehouse, meta: StreamTableMeta, found: Standing) -> tuple[tuple[str, str] | None, bool]:
+def _surveyed(warehouse: Warehouse, meta: StreamTableMeta, found: StorageState) -> tuple[tuple[str, str] | None, bool]:
     """What a refresh would find: what makes it rebuild, and whether nothing happened, so that the rows are exact."""
     try:
         definition = Definition.from_json(found.definition)
-        situation = warehouse.refresher.surveyed(meta, definition, found, Pins({}, warehouse.now()))
+        situation = warehouse.refresher.survey(Seen(meta, definition, found, Pins({}, warehouse.now())))
     except (PenstockError, KeyError, ValueError):
         # A source that cannot be read is a finding of its own.
         return None, False
     ours = definition.hash == meta.definition_hash and found.unset is None and situation.before is not None
-    still = situation.rebuild is None and not situation.data_changed and not definition.restless
+    still = situation.rebuild is None and not situation.data_changed and not definition.volatile
     return situation.rebuild, ours and still
