@@ -2,7 +2,7 @@
 
 A log is watched by asking for its next commit's file, which costs microseconds; so it makes no difference whether this
 process refreshes the table or another one does. A commit's rows are read here, once, before anybody is woken; what goes
-to each subscriber is a notification of 64 bytes, the same for all.
+to each subscriber is a notice of the commit (`commit_notice.py`), the same for all.
 """
 
 from __future__ import annotations
@@ -13,12 +13,11 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
-from itertools import count
 from typing import Protocol
 
-from penstock.changes.wire.notification_ref import NotificationRef
 from penstock.engine.changelog.changelog import Changelog
 from penstock.errors import PenstockError, Retry, SubscriptionEnded
+from penstock.subscribe.commit_notice import CommitNotice
 from penstock.subscribe.table_feed import TableFeed
 
 LOOK_SECONDS = 0.02
@@ -35,7 +34,7 @@ class Follower(Protocol):
 
     wants_progress: bool
 
-    def arrived(self, news: list[NotificationRef]) -> None:
+    def arrived(self, notices: list[CommitNotice]) -> None:
         """Commits came; called in their order, never twice at the same time."""
 
     def progressed(self, moment: datetime) -> None:
@@ -54,7 +53,6 @@ class Feed:
     def __init__(self, moment_of: Callable[[str], datetime | None]) -> None:
         self._moment_of = moment_of
         self._tables: dict[str, TableFeed] = {}
-        self._numbers = count(1)
         self._lock = threading.RLock()
         self._closed = threading.Event()
         self._thread: threading.Thread | None = None
@@ -68,14 +66,14 @@ class Feed:
                     raise SubscriptionEnded(name=changelog.name, why="the warehouse is closed", position="…")
                 table = self._tables.get(changelog.root)
                 if table is None:
-                    table = self._tables[changelog.root] = TableFeed(changelog, next(self._numbers))
+                    table = self._tables[changelog.root] = TableFeed(changelog)
             with table.turn:
                 if table.is_over:
                     # Somebody else was the last to leave it, or it is gone: once more, with a fresh look.
                     self._forget(table)
                     continue
                 self._look(table, raising=True)
-                follower.arrived(table.news(table.after(since)))
+                follower.arrived(table.notices(table.after(since)))
                 with self._lock:
                     table.followers.append(follower)
                     if self._thread is None and not self._closed.is_set():
@@ -157,9 +155,9 @@ class Feed:
                 for entry in fresh:
                     if entry.record.lsn_count:
                         table.changes(entry)
-            news = table.news(fresh)
+            notices = table.notices(fresh)
             for follower in followers:
-                follower.arrived(news)
+                follower.arrived(notices)
 
     def _following(self, table: TableFeed) -> list[Follower]:
         with self._lock:

@@ -3,7 +3,7 @@
     delivered  =  the events after the start, in order, each once            policies that keep all
                   the same without those that were counted as dropped        policies that drop
 
-A subscription holds no rows: commits wait for it as notifications, and the rows are shared with all who follow the same
+A subscription holds no rows: commits wait for it as notices, and the rows are shared with all who follow the same
 table. `every` gives each commit by itself, `net` gives all that wait as one change, in which what came and went again
 is not seen. Positions are acknowledged by their reader; a durable subscription begins there the next time.
 """
@@ -28,10 +28,10 @@ from penstock.arguments import checked
 from penstock.changes.wire.change_event import ChangeEvent
 from penstock.changes.wire.commit_changes import CommitChanges
 from penstock.changes.wire.event_json import milliseconds
-from penstock.changes.wire.notification_ref import NotificationRef
 from penstock.engine.changelog.changelog import Changelog, Entry
 from penstock.errors import InvalidValue, PenstockError, SubscriptionEnded
 from penstock.subscribe.backpressure import Policy, Waiting
+from penstock.subscribe.commit_notice import CommitNotice
 from penstock.subscribe.feed import Feed
 from penstock.subscribe.start import Point
 from penstock.subscribe.wake import Sleeper, wake
@@ -268,16 +268,16 @@ class Subscription:
 
     # -- what the feed says
 
-    def arrived(self, news: list[NotificationRef]) -> None:
+    def arrived(self, notices: list[CommitNotice]) -> None:
         """Commits came."""
         with self._woken:
-            for each in news:
+            for each in notices:
                 # A feed that was late may tell of what lies before the start.
-                if each.batch_offset <= self._heard:
+                if each.version <= self._heard:
                     continue
-                self._heard, self._head = each.batch_offset, each.sequence
+                self._heard, self._head = each.version, each.last_lsn
                 self._waiting.add(each)
-                self._moment = each.timestamp if self._moment is None else max(self._moment, each.timestamp)
+                self._moment = each.moment if self._moment is None else max(self._moment, each.moment)
             self._wake()
 
     def progressed(self, moment: datetime) -> None:
@@ -347,7 +347,7 @@ class Subscription:
             if self._snapshot is not None or self._delivery == "net":
                 return False
             first = self._waiting.first()
-            return self._table.has(first.batch_offset) if first is not None else not self._waiting.behind
+            return self._table.has(first.version) if first is not None else not self._waiting.behind
 
     async def _fetch_async(self) -> None:
         if self._at_hand():
@@ -363,17 +363,17 @@ class Subscription:
                 if self._taken is not None or not self._ready():
                     return
                 snapshot, self._snapshot = self._snapshot, None
-                news = [] if snapshot is not None else self._next_news()
-                behind = not news and snapshot is None and self._waiting.behind
+                notices = [] if snapshot is not None else self._next_notices()
+                behind = not notices and snapshot is None and self._waiting.behind
             if behind:
                 self._catch_up()
                 return
             try:
-                taken = self._read(snapshot, news)
+                taken = self._read(snapshot, notices)
             except BaseException:
                 with self._woken:
                     self._snapshot = snapshot
-                    self._waiting.put_back(news)
+                    self._waiting.put_back(notices)
                 raise
             with self._woken:
                 if taken is None or taken.item or isinstance(taken.item, int):
@@ -382,23 +382,23 @@ class Subscription:
                     # Nothing of it was chosen.
                     self._passed(taken)
 
-    def _next_news(self) -> list[NotificationRef]:
+    def _next_notices(self) -> list[CommitNotice]:
         first = self._waiting.first()
         if first is None:
             return []
         # Of a commit that was given in part, the rest comes by itself.
-        if self._delivery == "net" and first.sequence - first.row_count >= self.position:
+        if self._delivery == "net" and first.before >= self.position:
             return self._waiting.take_all()
         return [self._waiting.take()]
 
-    def _read(self, snapshot: Entry | None, news: list[NotificationRef]) -> _Taken | None:
+    def _read(self, snapshot: Entry | None, notices: list[CommitNotice]) -> _Taken | None:
         if snapshot is not None:
             return self._chosen(self._table.changelog.whole(snapshot), snapshot.version, snapshot=True)
-        if not news:
+        if not notices:
             with self._woken:
                 moment = self._moment if self._has_progress() else None
             return None if moment is None else _Taken(moment, self.position, self.version)
-        entries = [self._table.entry(each.batch_offset) for each in news]
+        entries = [self._table.entry(each.version) for each in notices]
         whole = len(entries) == 1
         changes = self._table.changes(entries[0]) if whole else self._table.changelog.net(self.version, entries)
         return self._chosen(changes.after(self.position), entries[-1].version)
@@ -409,10 +409,10 @@ class Subscription:
     def _catch_up(self) -> None:
         """Let commits wait that there was no room for when they came."""
         with self._table.turn:
-            news = self._table.news(self._table.after(self.version))
+            notices = self._table.notices(self._table.after(self.version))
             with self._woken:
                 self._waiting.behind = False
-                for each in news:
+                for each in notices:
                     self._waiting.add(each)
 
     def _hand_over(self) -> _Taken | None:

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING
 
 from penstock.changes.wire.commit_changes import CommitChanges
 from penstock.changes.wire.event_json import milliseconds
-from penstock.changes.wire.event_type import EventType
-from penstock.changes.wire.notification_ref import NotificationRef
 from penstock.engine.changelog.changelog import Changelog, Entry
 from penstock.errors import SourceMissing, StreamTableGone
+from penstock.subscribe.commit_notice import CommitNotice
 
 if TYPE_CHECKING:
     from penstock.subscribe.feed import Follower
@@ -32,10 +31,8 @@ KEPT_COMMITS = 4096
 class TableFeed:
     """One stream table as its subscribers see it."""
 
-    def __init__(self, changelog: Changelog, number: int) -> None:
+    def __init__(self, changelog: Changelog) -> None:
         self.changelog = changelog
-        self.number = number
-        """Which source this is in its notifications."""
         self.head = changelog.newest()
         self._seen = max(changelog.latest_version(), self.head.version)
         self._identity = self.head.record.stream_table_id
@@ -86,25 +83,20 @@ class TableFeed:
             head = self.head.version
         return [entry for entry in self.changelog.after_version(version) if entry.version <= head]
 
-    def news(self, entries: Sequence[Entry]) -> list[NotificationRef]:
-        """Commits as they are told to subscribers: the position reached, how many events, the moment, and the version.
-
-        A commit without events tells the moment alone.
-        """
+    def notices(self, entries: Sequence[Entry]) -> list[CommitNotice]:
+        """The same commits as their followers hear of them."""
         return [
-            NotificationRef(
-                sequence=entry.last_lsn,
-                source_id=self.number,
-                event_type=_kind(entry),
-                row_count=entry.record.lsn_count,
-                timestamp=milliseconds(entry.record.data_timestamp or self.changelog.committed_at(entry)),
-                batch_offset=entry.version,
+            CommitNotice(
+                version=entry.version,
+                last_lsn=entry.last_lsn,
+                events=entry.record.lsn_count,
+                moment=milliseconds(entry.record.data_timestamp or self.changelog.committed_at(entry)),
             )
             for entry in entries
         ]
 
     def entry(self, version: int) -> Entry:
-        """The commit that a notification is of."""
+        """The commit of this version."""
         with self._lock:
             at = bisect_left(self._recent, version, key=lambda entry: entry.version)
             if at < len(self._recent) and self._recent[at].version == version:
@@ -147,9 +139,3 @@ class TableFeed:
         while self._bytes > KEPT_BYTES and len(self._rows) > 1:
             _, gone = self._rows.popitem(last=False)
             self._bytes -= gone.nbytes
-
-
-def _kind(entry: Entry) -> EventType:
-    if not entry.record.lsn_count:
-        return EventType.WATERMARK
-    return EventType.SNAPSHOT if entry.record.replaces else EventType.UPDATE
