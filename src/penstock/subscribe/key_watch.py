@@ -15,10 +15,10 @@ from collections import deque
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from types import TracebackType
+from typing import Final
 
 from penstock.arguments import checked
 from penstock.catalog.model import StreamTableMeta
-from penstock.changes.ring.kv_watch import BUFFER_EVENTS, IDLE_SECONDS
 from penstock.changes.wire.commit_changes import CommitChanges
 from penstock.changes.wire.key_events import key_events
 from penstock.changes.wire.kv_watch_event import KvWatchEvent
@@ -29,6 +29,12 @@ from penstock.subscribe.feed import Feed
 from penstock.subscribe.start import Start
 from penstock.subscribe.subscribe import subscribe
 from penstock.subscribe.subscription import Subscription
+
+BUFFER_EVENTS: Final = 1024
+"""Events that wait for a watcher; one more pushes the oldest out."""
+
+IDLE_SECONDS: Final = 60.0
+"""Iterating ends when nothing has come for so long."""
 
 
 @checked

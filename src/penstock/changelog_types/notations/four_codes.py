@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from penstock.changes.wire.cdc_operation import CdcOperation
+from penstock.changelog_types.cdc_operation import CdcOperation
 from penstock.errors import UnreadableChange
 
 _NONE = 255

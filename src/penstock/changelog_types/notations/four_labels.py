@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.changes.wire.cdc_operation import CdcOperation
+from penstock.changelog_types.cdc_operation import CdcOperation
 from penstock.errors import UnreadableChange
 
 

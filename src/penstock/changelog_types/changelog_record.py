@@ -13,8 +13,8 @@ from typing import Any, Generic, TypeVar
 import msgspec
 import pyarrow as pa
 
+from penstock.changelog_types.cdc_operation import CdcOperation
 from penstock.changes.wire.arrow_stream import batches_from_bytes, batches_to_bytes
-from penstock.changes.wire.cdc_operation import CdcOperation
 from penstock.errors import InvalidChange, UnreadableChange
 
 T = TypeVar("T")

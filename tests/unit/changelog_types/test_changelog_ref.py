@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.changelog_types.cdc_operation import CdcOperation
 from penstock.changelog_types.changelog_ref import DTYPE, ChangelogRef, refs, scalars
-from penstock.changes.wire.cdc_operation import CdcOperation
 from penstock.errors import InvalidChange, UnreadableChange
 
 REFS = st.builds(

@@ -6,11 +6,11 @@ import copy
 import pickle
 
 import pytest
-from fuzzing import thorough
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.changes.wire.cdc_operation import CdcOperation
+from fuzzing import thorough
+from penstock.changelog_types.cdc_operation import CdcOperation
 from penstock.errors import UnreadableChange
 
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.changelog_types.cdc_operation import CdcOperation
 from penstock.changelog_types.changelog_buffer import ChangelogBuffer
 from penstock.changelog_types.changelog_ref import ChangelogRef, refs, scalars
-from penstock.changes.wire.cdc_operation import CdcOperation
 
 
 def ref(row: int) -> ChangelogRef:

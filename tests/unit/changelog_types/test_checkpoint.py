@@ -7,10 +7,10 @@ import zlib
 
 import pyarrow as pa
 import pytest
-from fuzzing import mutated, thorough
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fuzzing import mutated, thorough
 from penstock.changelog_types.change_event_batch import ChangeEventBatch
 from penstock.changelog_types.checkpoint import Checkpoint
 from penstock.changes.wire.change_event import ChangeEvent

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from penstock.changes.wire.cdc_operation import CdcOperation
+from penstock.changelog_types.cdc_operation import CdcOperation
 from penstock.errors import InvalidChange
 from penstock.names import WEIGHT
 

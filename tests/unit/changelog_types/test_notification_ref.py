@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.changes.wire.event_type import EventType
-from penstock.changes.wire.notification_ref import (
+from penstock.changelog_types.notification_ref import (
     DTYPE,
     NotificationRef,
     aligned,
@@ -16,6 +15,7 @@ from penstock.changes.wire.notification_ref import (
     scalars,
     write_notifications,
 )
+from penstock.changes.wire.event_type import EventType
 from penstock.errors import InvalidChange, UnreadableChange
 
 U32, U64 = st.integers(0, 2**32 - 1), st.integers(0, 2**64 - 1)

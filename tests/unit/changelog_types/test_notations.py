@@ -12,16 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.changelog_types.cdc_operation import CdcOperation
+from penstock.changelog_types.changelog_record import ChangelogRecord
 from penstock.changelog_types.compaction import net
-from penstock.changelog_types.notations import debezium, delta, flink, pairs, risingwave, row_words
+from penstock.changelog_types.notations import debezium, delta, flink, pairs, risingwave, row_words, weights
 from penstock.changelog_types.notations.four_codes import FourCodes
 from penstock.changelog_types.notations.four_labels import FourLabels
 from penstock.changelog_types.notations.row_words import RowChange
 from penstock.changelog_types.notations.three_labels import ThreeLabels
-from penstock.changes.wire import weights
 from penstock.changes.wire.cdc_envelope import CdcEnvelope, CdcSource
-from penstock.changes.wire.cdc_operation import CdcOperation
-from penstock.changes.wire.changelog_record import ChangelogRecord
 from penstock.errors import InvalidChange, NotConvertible, NotOneRowPerKey, UnreadableChange
 from penstock.names import WEIGHT
 

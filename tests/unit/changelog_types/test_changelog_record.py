@@ -6,12 +6,12 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from fuzzing import mutated, thorough
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.changes.wire.cdc_operation import CdcOperation
-from penstock.changes.wire.changelog_record import ChangelogRecord
+from fuzzing import mutated, thorough
+from penstock.changelog_types.cdc_operation import CdcOperation
+from penstock.changelog_types.changelog_record import ChangelogRecord
 from penstock.errors import InvalidChange, UnreadableChange
 
 I64 = st.integers(-(2**63), 2**63 - 1)

@@ -8,8 +8,8 @@ import time
 import pytest
 
 from penstock.changelog_types.kv_transaction import KvTransaction
+from penstock.changelog_types.kv_watch_stream import BUFFER_EVENTS, IDLE_SECONDS, KvWatchStream
 from penstock.changes.ring.cdc_buffer import CdcBuffer
-from penstock.changes.ring.kv_watch import BUFFER_EVENTS, IDLE_SECONDS, KvWatchStream
 from penstock.changes.wire.change_operation import ChangeOperation
 
 UPDATE = ChangeOperation.UPDATE

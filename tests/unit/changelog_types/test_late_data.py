@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from fuzzing import thorough
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fuzzing import thorough
+from penstock.changelog_types.changelog_record import ChangelogRecord
 from penstock.changelog_types.late_data import EmittedResult, LateDataRetractionGenerator, WindowId
 from penstock.changelog_types.late_rows import late_rows
-from penstock.changes.wire.changelog_record import ChangelogRecord
 from penstock.errors import UnreadableChange
 
 I64 = st.integers(-(2**63), 2**63 - 1)
