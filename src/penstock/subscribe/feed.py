@@ -19,6 +19,7 @@ from penstock.engine.changelog.changelog import Changelog
 from penstock.errors import PenstockError, Retry, SubscriptionEnded
 from penstock.subscribe.commit_notice import CommitNotice
 from penstock.subscribe.table_feed import TableFeed
+from penstock.subscribe.warn_once import WarnOnce
 
 LOOK_SECONDS = 0.02
 """Between two looks at the logs."""
@@ -56,7 +57,7 @@ class Feed:
         self._lock = threading.RLock()
         self._closed = threading.Event()
         self._thread: threading.Thread | None = None
-        self._told: dict[str, str] = {}
+        self._trouble = WarnOnce(_log, "%s cannot be looked at now: %s")
 
     def follow(self, changelog: Changelog, follower: Follower, since: int) -> TableFeed:
         """The follower hears of every commit after a version, those that are there at once, and of none twice."""
@@ -137,7 +138,7 @@ class Feed:
             fresh = table.look()
         except PenstockError as error:
             if error.retry is Retry.BACKOFF:
-                self._note(table, error)
+                self._trouble.warn(table.name, error)
                 return
             self._forget(table)
             for follower in self._following(table):
@@ -147,7 +148,7 @@ class Feed:
             return
         except Exception as error:
             # One table that cannot be looked at must not keep the others waiting.
-            self._note(table, error)
+            self._trouble.warn(table.name, error)
             return
         if fresh and (followers := self._following(table)):
             # What cannot be read now is read, and its error told, when a follower asks for it.
@@ -163,11 +164,6 @@ class Feed:
         with self._lock:
             return list(table.followers)
 
-    def _note(self, table: TableFeed, error: Exception) -> None:
-        if self._told.get(table.name) != str(error):
-            self._told[table.name] = str(error)
-            _log.warning("%s cannot be looked at now: %s", table.name, error)
-
     def _moments(self, tables: list[TableFeed]) -> dict[str, datetime]:
         """How far tables have got, asked before the look: so no commit up to these moments is still to come."""
         found: dict[str, datetime] = {}
@@ -177,7 +173,7 @@ class Feed:
             try:
                 moment = self._moment_of(table.name)
             except PenstockError as error:
-                self._note(table, error)
+                self._trouble.warn(table.name, error)
                 continue
             if moment is not None:
                 found[table.name] = moment

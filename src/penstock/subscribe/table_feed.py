@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_left
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -17,12 +16,10 @@ from penstock.changes.wire.event_json import milliseconds
 from penstock.engine.changelog.changelog import Changelog, Entry
 from penstock.errors import SourceMissing, StreamTableGone
 from penstock.subscribe.commit_notice import CommitNotice
+from penstock.subscribe.kept_commits import KeptCommits
 
 if TYPE_CHECKING:
     from penstock.subscribe.feed import Follower
-
-KEPT_BYTES = 64 * 1024 * 1024
-"""Rows of so many bytes are kept for subscribers that have not read them yet."""
 
 KEPT_COMMITS = 4096
 """So many commits are remembered without their rows."""
@@ -38,8 +35,8 @@ class TableFeed:
         self._identity = self.head.record.stream_table_id
         self._recent: list[Entry] = []
         self._since = self.head.version
-        self._rows: OrderedDict[int, CommitChanges] = OrderedDict()
-        self._bytes = 0
+        # For subscribers that have not read them yet.
+        self._rows: KeptCommits[int] = KeptCommits()
         self._lock = threading.RLock()
         self.followers: list[Follower] = []
         """Who is told of commits; the feed looks after it."""
@@ -105,8 +102,7 @@ class TableFeed:
 
     def has(self, version: int) -> bool:
         """True if the commit's rows are at hand."""
-        with self._lock:
-            return version in self._rows
+        return version in self._rows
 
     def changes(self, entry: Entry) -> CommitChanges:
         """The commit's events; read once, however many ask at the same time."""
@@ -117,7 +113,6 @@ class TableFeed:
             with self._lock:
                 found = self._rows.get(version)
                 if found is not None:
-                    self._rows.move_to_end(version)
                     return found
                 under_way = self._reading.get(version)
                 if under_way is None:
@@ -126,16 +121,8 @@ class TableFeed:
             under_way.wait()
         try:
             found = read()
-            with self._lock:
-                self._keep(version, found)
+            self._rows.keep(version, found)
             return found
         finally:
             with self._lock:
                 self._reading.pop(version).set()
-
-    def _keep(self, version: int, changes: CommitChanges) -> None:
-        self._rows[version] = changes
-        self._bytes += changes.nbytes
-        while self._bytes > KEPT_BYTES and len(self._rows) > 1:
-            _, gone = self._rows.popitem(last=False)
-            self._bytes -= gone.nbytes

@@ -278,7 +278,7 @@ def data_files(table: PublishedTable) -> list[Path]:
 
 def test_a_commit_with_damaged_files_is_lost_and_the_others_are_not(world: Published, opened: list[AllChanges]) -> None:
     every, a, b = ring(world, opened, 100), one(world, "a"), one(world, "b")
-    with every._turn:
+    with every._tables.turn:
         a.commit(put=[{"k": 1, "v": 1}])
         for file in data_files(a):
             file.write_bytes(file.read_bytes()[:20])
@@ -307,7 +307,7 @@ def test_a_commit_that_contradicts_its_record_is_lost_and_the_others_are_not(
 
 def test_what_cannot_be_read_now_is_said_and_read_later(world: Published, opened: list[AllChanges]) -> None:
     every, a, b = ring(world, opened, 100), one(world, "a"), one(world, "b")
-    with every._turn:
+    with every._tables.turn:
         a.commit(put=[{"k": 1, "v": 1}])
         whole = {file: file.read_bytes() for file in data_files(a)}
         for file in whole:
