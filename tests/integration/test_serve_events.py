@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from serving import PATIENCE, Events, Server, get, lsns, row, sales
 
-from penstock.serve import broadcasts
 from penstock.serve import server as serve_server
 from penstock.serve.limits import Limits
+from penstock.serve.streams import broadcasts
 from penstock.testing.published import Published, PublishedTable
 
 STREAM = "/tables/sales/stream"

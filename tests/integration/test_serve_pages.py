@@ -13,7 +13,7 @@ from serving import PATIENCE, Server, get, row, sales
 
 from penstock.changes.wire.commit_changes import CommitChanges
 from penstock.engine.changelog.changelog import Entry
-from penstock.serve import table_changes
+from penstock.serve.resources import table_changes
 from penstock.subscribe.table_feed import TableFeed
 from penstock.testing.published import Published, PublishedTable
 

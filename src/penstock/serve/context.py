@@ -9,9 +9,9 @@ from starlette.requests import HTTPConnection
 from penstock.api import StreamTables
 from penstock.names import TableName
 from penstock.serve.access import Access
-from penstock.serve.broadcasts import Broadcasts
-from penstock.serve.connections import Connections
+from penstock.serve.access.connections import Connections
 from penstock.serve.limits import Limits
+from penstock.serve.streams.broadcasts import Broadcasts
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,18 +26,18 @@ from penstock.changes.wire.arrow_stream import batches_to_bytes
 from penstock.changes.wire.changes_query import DEFAULT_LIMIT
 from penstock.changes.wire.commit_changes import CommitChanges
 from penstock.changes.wire.event_json import all_rows, refresh_event, row_events
-from penstock.serve.answer import encoded
-from penstock.serve.arrow_schema import changelog_schema
-from penstock.serve.choice import Choice
 from penstock.serve.context import Context
-from penstock.serve.operation import COLUMNS, SINCE, WHERE, Operation, Parameter
-from penstock.serve.query import CHOOSING, Query
-from penstock.serve.reader import Reader
+from penstock.serve.http.answer import encoded
+from penstock.serve.http.arrow_schema import MEDIA, changelog_schema
+from penstock.serve.http.operation import COLUMNS, SINCE, WHERE, Operation, Parameter
+from penstock.serve.http.query import CHOOSING, Query
+from penstock.serve.streams.choice import Choice
+from penstock.serve.streams.framing import SILENT
+from penstock.serve.streams.reader import Reader
 from penstock.subscribe.start import Start
 from penstock.subscribe.subscription import Subscription
 
 FORMATS: Final = ("json", "debezium", "arrow")
-ARROW: Final = "application/vnd.apache.arrow.stream"
 READING_SECONDS: Final = 2.0
 """A page that takes longer to read is given as far as it has got, be there an event in it or none."""
 
@@ -86,27 +86,6 @@ class Page:
     commits: Sequence[CommitChanges]
     next_lsn: int
     more: bool
-
-
-class _Silent:
-    """For who only wants to be woken: there is nothing to send."""
-
-    name = "none"
-
-    def changes(self, lsns: Sequence[int], bodies: Sequence[bytes]) -> bytes:
-        return b""
-
-    def snapshot(self, lsn: int, rows: Sequence[bytes], *, first: bool, last: bool) -> bytes:
-        return b""
-
-    def watermark(self, lsn: int, ts_ms: int | None) -> bytes:
-        return b""
-
-    def heartbeat(self, lsn: int) -> bytes:
-        return b""
-
-
-SILENT: Final = _Silent()
 
 
 def routes(context: Context) -> list[Route]:
@@ -174,7 +153,7 @@ def _answer(context: Context, name: str, choice: Choice, page: Page, form: str) 
             "Penstock-Next-Lsn": str(page.next_lsn),
             "Penstock-More": "true" if page.more else "false",
         }
-        return Response(batches_to_bytes(batches), 200, headers, ARROW)
+        return Response(batches_to_bytes(batches), 200, headers, MEDIA)
     events: list[bytes] = []
     for commit in page.commits:
         if commit.refreshed is None:

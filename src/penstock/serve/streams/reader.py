@@ -20,10 +20,10 @@ from typing import Final, Literal
 
 from penstock.changes.wire.commit_changes import CommitChanges
 from penstock.errors import InvalidValue, PenstockError, ServerStopping, SubscriptionEnded, TooSlow
-from penstock.serve.broadcast import Broadcast
-from penstock.serve.broadcasts import Broadcasts
-from penstock.serve.choice import Choice
-from penstock.serve.piece import LARGE_ROWS, Piece, pieces_of, rows_of
+from penstock.serve.streams.broadcast import Broadcast
+from penstock.serve.streams.broadcasts import Broadcasts
+from penstock.serve.streams.choice import Choice
+from penstock.serve.streams.piece import LARGE_ROWS, Piece, pieces_of, rows_of
 from penstock.subscribe.start import Start
 from penstock.subscribe.subscription import Subscription
 

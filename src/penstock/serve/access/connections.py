@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from penstock.errors import PenstockError, RequestTooLarge, TooManyClients
-from penstock.serve.answer import refusal
+from penstock.serve.http.answer import refusal
 from penstock.serve.limits import Limits
 
 

@@ -11,10 +11,10 @@ from typing import Final
 
 from penstock.api import StreamTables
 from penstock.errors import ServerStopping
-from penstock.serve.broadcast import Broadcast
-from penstock.serve.choice import Choice
 from penstock.serve.limits import Limits
-from penstock.serve.shared_rows import SharedRows
+from penstock.serve.streams.broadcast import Broadcast
+from penstock.serve.streams.choice import Choice
+from penstock.serve.streams.shared_rows import SharedRows
 from penstock.subscribe.start import Start
 from penstock.subscribe.subscription import Subscription
 

@@ -1,13 +1,16 @@
-"""The columns of a changelog in Arrow, for answers without a row."""
+"""A changelog as an Arrow stream: its media type, and its columns also where there is no row."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 import pyarrow as pa
 
 from penstock.changes.wire.commit_changes import mark_names
 from penstock.engine.changelog.changelog import Changelog
+
+MEDIA: Final = "application/vnd.apache.arrow.stream"
 
 
 def changelog_schema(changelog: Changelog, columns: Sequence[str] | None) -> pa.Schema:

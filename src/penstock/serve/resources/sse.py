@@ -24,12 +24,12 @@ from starlette.types import Receive, Scope, Send
 
 from penstock.changes.wire.event_json import FORMS
 from penstock.errors import PenstockError, ServerStopping
-from penstock.serve.answer import told
-from penstock.serve.choice import Choice
 from penstock.serve.context import Context
-from penstock.serve.operation import COLUMNS, FORMAT, POLICY, START, TOKEN, WHERE, Operation, Parameter
-from penstock.serve.query import CHOOSING, STARTING, Query
-from penstock.serve.reader import SLOW_POLICIES, Reader
+from penstock.serve.http.answer import told
+from penstock.serve.http.operation import COLUMNS, FORMAT, POLICY, START, TOKEN, WHERE, Operation, Parameter
+from penstock.serve.http.query import CHOOSING, STARTING, Query
+from penstock.serve.streams.choice import Choice
+from penstock.serve.streams.reader import SLOW_POLICIES, Reader
 
 RETRY_MS: Final = 1000
 """How long a browser waits before it connects again."""

@@ -15,7 +15,7 @@ from weakref import WeakValueDictionary
 import pyarrow as pa
 
 from penstock.changes.wire.commit_changes import CommitChanges
-from penstock.serve.choice import Choice
+from penstock.serve.streams.choice import Choice
 
 _Key = tuple[str, str | None, tuple[str, ...] | None, int, int, datetime]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 
 class Framing(Protocol):
@@ -26,3 +26,24 @@ class Framing(Protocol):
     def heartbeat(self, lsn: int) -> bytes:
         """Still there."""
         ...
+
+
+class _Silent:
+    """For a client that waits for changes without being sent any: every frame is empty."""
+
+    name = "none"
+
+    def changes(self, lsns: Sequence[int], bodies: Sequence[bytes]) -> bytes:
+        return b""
+
+    def snapshot(self, lsn: int, rows: Sequence[bytes], *, first: bool, last: bool) -> bytes:
+        return b""
+
+    def watermark(self, lsn: int, ts_ms: int | None) -> bytes:
+        return b""
+
+    def heartbeat(self, lsn: int) -> bytes:
+        return b""
+
+
+SILENT: Final = _Silent()

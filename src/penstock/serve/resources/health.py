@@ -12,9 +12,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from penstock.serve.answer import answer
 from penstock.serve.context import Context
-from penstock.serve.operation import Operation
+from penstock.serve.http.answer import answer
+from penstock.serve.http.operation import Operation
 
 OPERATIONS: Final = {
     "/health": Operation(

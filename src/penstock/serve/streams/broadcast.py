@@ -18,8 +18,8 @@ from typing import Final
 from penstock.changes.wire.commit_changes import CommitChanges
 from penstock.changes.wire.event_json import milliseconds
 from penstock.errors import InternalError, PenstockError
-from penstock.serve.choice import Choice
-from penstock.serve.piece import LARGE_ROWS, Piece, pieces_of, rows_of
+from penstock.serve.streams.choice import Choice
+from penstock.serve.streams.piece import LARGE_ROWS, Piece, pieces_of, rows_of
 from penstock.subscribe.subscription import Subscription
 
 PIECE_COST: Final = 200

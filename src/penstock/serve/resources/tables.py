@@ -11,10 +11,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from penstock.errors import PenstockError
-from penstock.serve.answer import answer
 from penstock.serve.context import Context
-from penstock.serve.operation import Operation
-from penstock.serve.query import Query
+from penstock.serve.http.answer import answer
+from penstock.serve.http.operation import Operation
+from penstock.serve.http.query import Query
 
 OPERATIONS: Final = {
     "/tables": Operation("The stream tables, and the positions of their newest changes."),

@@ -19,12 +19,12 @@ from starlette.types import Receive, Scope, Send
 
 from penstock.engine.changelog.changelog import Changelog
 from penstock.errors import InvalidValue
-from penstock.serve.arrow_schema import changelog_schema
-from penstock.serve.choice import Choice
 from penstock.serve.context import Context
-from penstock.serve.operation import COLUMNS, START, WHERE, Operation
-from penstock.serve.query import CHOOSING, STARTING, Query
-from penstock.serve.table_changes import ARROW, SILENT
+from penstock.serve.http.arrow_schema import MEDIA, changelog_schema
+from penstock.serve.http.operation import COLUMNS, START, WHERE, Operation
+from penstock.serve.http.query import CHOOSING, STARTING, Query
+from penstock.serve.streams.choice import Choice
+from penstock.serve.streams.framing import SILENT
 from penstock.subscribe.start import Start
 from penstock.subscribe.subscription import Subscription
 
@@ -32,7 +32,7 @@ OPERATIONS: Final = {
     "/tables/{name}/arrow": Operation(
         "The changelog of a stream table, or all its rows, as an Arrow IPC stream.",
         (*START, WHERE, COLUMNS),
-        content=ARROW,
+        content=MEDIA,
         schema={"type": "string", "format": "binary"},
     )
 }
@@ -67,7 +67,7 @@ class _Stream(StreamingResponse):
 
     def __init__(self, subscription: Subscription, changelog: Changelog, choice: Choice, end: int) -> None:
         headers = {"Cache-Control": "no-store", "Penstock-Next-Lsn": str(end)}
-        super().__init__(_parts(subscription, changelog, choice, end), headers=headers, media_type=ARROW)
+        super().__init__(_parts(subscription, changelog, choice, end), headers=headers, media_type=MEDIA)
         self._subscription = subscription
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

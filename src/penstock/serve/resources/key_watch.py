@@ -27,8 +27,8 @@ from penstock.changes.wire.key_events import key_events
 from penstock.changes.wire.kv_watch_event import KvWatchEvent
 from penstock.errors import NoKey, PenstockError
 from penstock.serve.context import Context
-from penstock.serve.operation import TOKEN, Operation, Parameter
-from penstock.serve.piece import LARGE_ROWS, rows_of
+from penstock.serve.http.operation import TOKEN, Operation, Parameter
+from penstock.serve.streams.piece import LARGE_ROWS, rows_of
 from penstock.subscribe.key_watch import KeyWatch
 
 LARGEST_LIMIT: Final = 1000

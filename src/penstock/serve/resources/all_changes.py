@@ -25,7 +25,7 @@ from starlette.routing import Route
 from penstock.changes.ring.changes_page import changes_page
 from penstock.changes.wire.changes_query import DEFAULT_LIMIT, LARGEST_LIMIT, ChangesQuery
 from penstock.serve.context import Context
-from penstock.serve.operation import Operation, Parameter
+from penstock.serve.http.operation import Operation, Parameter
 
 STOP_SECONDS: Final = 1.0
 """Within this time a request that waits notices that the server stops."""

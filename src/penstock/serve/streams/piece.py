@@ -13,7 +13,7 @@ from typing import Final
 
 from penstock.changes.wire.commit_changes import CommitChanges
 from penstock.changes.wire.event_json import Format, all_rows, row_events
-from penstock.serve.framing import Framing
+from penstock.serve.streams.framing import Framing
 
 PIECE_BYTES: Final = 64 * 1024
 """What a connection holds back before it lets its sender wait."""

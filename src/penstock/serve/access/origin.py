@@ -14,7 +14,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from penstock.errors import PenstockError, RequestRefused
-from penstock.serve.connections import refuse
+from penstock.serve.access.connections import refuse
 
 
 def guard_origin(app: ASGIApp, origins: Collection[str], hosts: Collection[str] | None) -> ASGIApp:

@@ -23,12 +23,12 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from penstock.changes.wire.event_json import FORMS
 from penstock.errors import InternalError, InvalidValue, PenstockError, ServerStopping
-from penstock.serve.answer import refusal, told
-from penstock.serve.choice import Choice
 from penstock.serve.context import Context
-from penstock.serve.operation import COLUMNS, FORMAT, POLICY, START, TOKEN, WHERE, Operation, Parameter
-from penstock.serve.query import CHOOSING, STARTING, Query
-from penstock.serve.reader import SLOW_POLICIES, Reader
+from penstock.serve.http.answer import refusal, told
+from penstock.serve.http.operation import COLUMNS, FORMAT, POLICY, START, TOKEN, WHERE, Operation, Parameter
+from penstock.serve.http.query import CHOOSING, STARTING, Query
+from penstock.serve.streams.choice import Choice
+from penstock.serve.streams.reader import SLOW_POLICIES, Reader
 
 GOING_AWAY: Final = 1001
 FAILED: Final = 1011

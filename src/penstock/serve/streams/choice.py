@@ -10,7 +10,7 @@ from typing import Any
 
 from penstock.api import StreamTables
 from penstock.changes.wire.event_json import Format
-from penstock.serve.framing import Framing
+from penstock.serve.streams.framing import Framing
 from penstock.subscribe.start import Start
 from penstock.subscribe.subscription import Subscription
 

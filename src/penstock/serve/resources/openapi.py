@@ -13,8 +13,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
-from penstock.serve.answer import answer
-from penstock.serve.operation import Operation, Parameter
+from penstock.serve.http.answer import answer
+from penstock.serve.http.operation import Operation, Parameter
 from penstock.version import VERSION
 
 PATH: Final = "/openapi.json"
