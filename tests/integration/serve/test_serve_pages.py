@@ -4,35 +4,18 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import pytest
-from serving import PATIENCE, Server, get, row, sales
+from serving import PATIENCE, get, row
 
 from penstock.changes.wire.commit_changes import CommitChanges
 from penstock.engine.changelog.changelog import Entry
 from penstock.serve.resources import table_changes
 from penstock.subscribe.table_feed import TableFeed
-from penstock.testing.published import Published, PublishedTable
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[Published]:
-    with Published.open(tmp_path) as opened:
-        yield opened
-
-
-@pytest.fixture
-def table(world: Published) -> PublishedTable:
-    return sales(world)
-
-
-@pytest.fixture
-def port(world: Published, table: PublishedTable) -> Iterator[int]:
-    with Server(world.tables) as server:
-        yield server.port
+from penstock.testing.published import PublishedTable
 
 
 def test_tables_are_listed_with_their_positions(port: int) -> None:

@@ -5,27 +5,14 @@ from __future__ import annotations
 import http.client
 import socket
 import threading
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from serving import PATIENCE, Events, Server, get, row, sales
+from serving import PATIENCE, Events, Server, get, row
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from penstock.serve.limits import Limits
 from penstock.testing.published import Published, PublishedTable
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[Published]:
-    with Published.open(tmp_path) as opened:
-        yield opened
-
-
-@pytest.fixture
-def table(world: Published) -> PublishedTable:
-    return sales(world)
 
 
 def test_clients_beyond_the_limit_get_a_503_and_later_a_place(world: Published, table: PublishedTable) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
@@ -19,23 +18,6 @@ from penstock.serve.access import Access
 from penstock.testing.published import Published, PublishedTable
 
 BOB = "bob's token, which is long"
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[Published]:
-    with Published.open(tmp_path / "warehouse") as opened:
-        yield opened
-
-
-@pytest.fixture
-def table(world: Published) -> PublishedTable:
-    return sales(world)
-
-
-@pytest.fixture
-def port(world: Published, table: PublishedTable) -> Iterator[int]:
-    with Server(world.tables) as server:
-        yield server.port
 
 
 def test_frames_are_written_to_the_byte(port: int) -> None:

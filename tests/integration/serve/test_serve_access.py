@@ -20,11 +20,11 @@ ANN, BOB, EVE = "ann's token, which is long", "bob's token, which is long", "a t
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[Published]:
-    with Published.open(tmp_path / "warehouse") as opened:
-        sales(opened, "sales")
-        sales(opened, "secrets")
-        yield opened
+def world(world: Published) -> Published:
+    """Two stream tables, of which one is not for everybody."""
+    sales(world, "sales")
+    sales(world, "secrets")
+    return world
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from serving import PATIENCE, Events, Server, get, lsns, row, sales
+from serving import PATIENCE, Events, Server, get, lsns, row
 
 from penstock.serve import server as serve_server
 from penstock.serve.limits import Limits
@@ -18,23 +18,6 @@ from penstock.serve.streams import broadcasts
 from penstock.testing.published import Published, PublishedTable
 
 STREAM = "/tables/sales/stream"
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[Published]:
-    with Published.open(tmp_path) as opened:
-        yield opened
-
-
-@pytest.fixture
-def table(world: Published) -> PublishedTable:
-    return sales(world)
-
-
-@pytest.fixture
-def server(world: Published, table: PublishedTable) -> Iterator[Server]:
-    with Server(world.tables) as running:
-        yield running
 
 
 def test_a_stream_from_now_begins_with_where_it_stands(server: Server, table: PublishedTable) -> None:

@@ -4,34 +4,15 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 import pytest
-from serving import PATIENCE, Server, row, sales
+from serving import PATIENCE, Server, row
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
 from penstock.testing.published import Published, PublishedTable
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[Published]:
-    with Published.open(tmp_path) as opened:
-        yield opened
-
-
-@pytest.fixture
-def table(world: Published) -> PublishedTable:
-    return sales(world)
-
-
-@pytest.fixture
-def server(world: Published, table: PublishedTable) -> Iterator[Server]:
-    with Server(world.tables) as running:
-        yield running
 
 
 def dial(server: Server, query: str = "", **options: Any) -> ClientConnection:

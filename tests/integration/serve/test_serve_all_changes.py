@@ -6,7 +6,6 @@ import re
 import shutil
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,23 +19,6 @@ from penstock.testing.published import Published, PublishedTable
 
 BOB = "bob's token, which is long"
 EAST, WEST = 11945016143563044811, 14630758990894702996
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[Published]:
-    with Published.open(tmp_path / "warehouse") as opened:
-        yield opened
-
-
-@pytest.fixture
-def table(world: Published) -> PublishedTable:
-    return sales(world)
-
-
-@pytest.fixture
-def port(world: Published, table: PublishedTable) -> Iterator[int]:
-    with Server(world.tables) as server:
-        yield server.port
 
 
 def lsns(page: dict[str, Any]) -> list[int]:

@@ -3,35 +3,15 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pyarrow as pa
-import pytest
-from serving import Server, get, row, sales
+from serving import get, row
 
 from penstock.testing.published import Published, PublishedTable
 
 ARROW = "application/vnd.apache.arrow.stream"
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[Published]:
-    with Published.open(tmp_path) as opened:
-        yield opened
-
-
-@pytest.fixture
-def table(world: Published) -> PublishedTable:
-    return sales(world)
-
-
-@pytest.fixture
-def port(world: Published, table: PublishedTable) -> Iterator[int]:
-    with Server(world.tables) as server:
-        yield server.port
 
 
 def rows(body: bytes) -> list[tuple[Any, ...]]:
