@@ -129,5 +129,5 @@ def watch_key(warehouse: Warehouse, feed: Feed, meta: StreamTableMeta, key: str,
     changelog = Changelog(str(meta.name), warehouse.logs.at(meta.path))
     if not changelog.key(changelog.newest()):
         raise NoKey(name=str(meta.name))
-    start = Start() if since_lsn is None else Start("lsn", since_lsn)
+    start = Start.of(lsn=since_lsn)
     return KeyWatch(subscribe(warehouse, feed, meta, start), key)

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from penstock.subscribe.start import WORDS
+
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
@@ -49,7 +51,7 @@ START = (
     Parameter(
         "start",
         "Begin with what is committed from now on, or with all rows as they are.",
-        {"type": "string", "enum": ["now", "snapshot"], "default": "now"},
+        {"type": "string", "enum": list(WORDS), "default": "now"},
     ),
     Parameter("since_lsn", "Begin after this position.", {"type": "integer", "minimum": 0}),
     Parameter("version", "Begin after this version of the stream table.", {"type": "integer", "minimum": 0}),

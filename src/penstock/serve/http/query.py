@@ -10,12 +10,13 @@ from typing import Final, TypeVar
 from starlette.requests import HTTPConnection
 
 from penstock.errors import InvalidValue
+from penstock.serve.http.operation import START
 from penstock.subscribe.start import Start
 
 TOKEN: Final = "access_token"
 CHOOSING: Final = ("where", "columns")
 Word = TypeVar("Word", bound=str)
-STARTING: Final = ("start", "since_lsn", "version", "timestamp")
+STARTING: Final = tuple(parameter.name for parameter in START)
 
 
 class Query:
@@ -77,7 +78,7 @@ class Query:
         if last_event_id:
             if not last_event_id.isascii() or not last_event_id.isdecimal() or len(last_event_id) > 20:
                 raise InvalidValue(what="Last-Event-ID", value=last_event_id, allowed="the id of an event, an LSN")
-            return Start("lsn", int(last_event_id))
+            return Start.after(int(last_event_id))
         moment = self.text("timestamp")
         try:
             timestamp = None if moment is None else datetime.fromisoformat(moment)

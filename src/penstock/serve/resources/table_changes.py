@@ -105,7 +105,7 @@ def routes(context: Context) -> list[Route]:
         page = await loop.run_in_executor(threads, _page, context, choice, since, limit)
         if not page.commits and not page.more and wait:
             # The end of the page is where the wait begins, so nothing that comes in between is slept through.
-            async with await Reader.open(context.broadcasts, choice, Start("lsn", page.next_lsn)) as reader:
+            async with await Reader.open(context.broadcasts, choice, Start.after(page.next_lsn)) as reader:
                 came = await reader.wait(wait)
             if came and not context.broadcasts.stopping:
                 page = await loop.run_in_executor(threads, _page, context, choice, page.next_lsn, limit)
@@ -116,7 +116,7 @@ def routes(context: Context) -> list[Route]:
 
 def _page(context: Context, choice: Choice, since: int, limit: int) -> Page:
     commits, left, at = list[CommitChanges](), limit, since
-    with choice.subscribe(context.tables, Start("lsn", since)) as subscription, _within(READING_SECONDS, subscription):
+    with choice.subscribe(context.tables, Start.after(since)) as subscription, _within(READING_SECONDS, subscription):
         head = subscription.metrics().lag + since
         while left and (commit := subscription.next_commit(0)) is not None:
             if commits and commit.schema != commits[0].schema:

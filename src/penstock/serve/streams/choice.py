@@ -6,7 +6,6 @@ Clients with the same choice are told the same bytes.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from penstock.api import StreamTables
 from penstock.changes.wire.event_json import Format
@@ -29,7 +28,11 @@ class Choice:
         self, tables: StreamTables, start: Start, *, progress: bool = False, durable: str | None = None
     ) -> Subscription:
         """Follow the table from a point on; reads the log, so not on the event loop."""
-        point: dict[str, Any] = {"start": start.kind} if start.value is None else {start.kind: start.value}
         return tables.subscribe(
-            self.table, where=self.where, columns=self.columns, progress=progress, durable=durable, **point
+            self.table,
+            where=self.where,
+            columns=self.columns,
+            progress=progress,
+            durable=durable,
+            **start.keywords(),
         )

@@ -68,7 +68,7 @@ class Reader:
         broadcast = await broadcasts.of(choice)
         try:
             own: Subscription | None = None
-            since = start.value if start.kind == "lsn" and isinstance(start.value, int) else None
+            since = start.lsn
             if durable is None and since is not None and since <= broadcast.position:
                 number = broadcast.join(since)
                 if number is not None:
@@ -193,7 +193,7 @@ class Reader:
         """From the log, commit by commit, until the ring can take over."""
         broadcasts, choice = self._broadcasts, self._broadcast.choice
         broadcasts.counts.caught_up += 1
-        own = self._own or await _in_thread(broadcasts, choice, Start("lsn", self.position))
+        own = self._own or await _in_thread(broadcasts, choice, Start.after(self.position))
         self._own = own
         while True:
             if broadcasts.stopping:
