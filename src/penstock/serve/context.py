@@ -1,4 +1,4 @@
-"""What every route works with."""
+"""What every resource works with."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from penstock.serve.streams.broadcasts import Broadcasts
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """An open warehouse, who may see what of it, and what is going on."""
+    """An open warehouse, who may read what of it, its limits, its streams and its connections."""
 
     tables: StreamTables
     access: Access

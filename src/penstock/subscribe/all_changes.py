@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+import warnings
 from typing import Final
 
 from penstock.arguments import checked
@@ -28,19 +29,19 @@ from penstock.changes.wire.change_operation import ChangeOperation
 from penstock.changes.wire.event_json import milliseconds
 from penstock.engine.run.workspace import Logs
 from penstock.errors import PenstockError
-from penstock.subscribe.feed import LOOK_SECONDS
+from penstock.subscribe.feed import POLL_SECONDS
 from penstock.subscribe.followed_tables import TABLES_SECONDS, FollowedTables
 from penstock.subscribe.signal import Signal
 from penstock.subscribe.stored_events import ENTRIES_AT_ONCE, MayRead, StoredEvents
 from penstock.subscribe.warn_once import WarnOnce
 
 PRUNE_SECONDS: Final = 3600.0
-"""Between two looks for journal entries that nobody can read any more."""
+"""Time between two searches for journal entries whose commits can no longer be read."""
 
 _log = logging.getLogger("penstock.subscribe")
 
 
-def _anybody(_: str) -> bool:
+def _every_table(_: str) -> bool:
     return True
 
 
@@ -51,7 +52,7 @@ class AllChanges:
     def __init__(self, catalog: CatalogWriter, logs: Logs, ring_events: int) -> None:
         self._catalog = catalog
         self._ring = CdcBuffer(ring_events)
-        self._trouble = WarnOnce(_log, "changes of %s cannot be followed now: %s")
+        self._trouble = WarnOnce(_log, "cannot follow the changes of %s now: %s")
         self._tables = FollowedTables(catalog, logs, self._trouble)
         self._stored = StoredEvents(catalog, self._tables, self._trouble)
         self._pruned_at = float("-inf")
@@ -64,29 +65,29 @@ class AllChanges:
         self._thread.start()
 
     def close(self) -> None:
-        """Follow no longer."""
+        """Stop following."""
         self._stop.set()
         self._thread.join()
         self._notify()
 
     # -- asking
 
-    def page(self, since_lsn: int, limit: int, may_read: MayRead = _anybody) -> Polled:
-        """At most so many events after a position, and the position to ask with next.
+    def page(self, since_lsn: int, limit: int, may_read: MayRead = _every_table) -> Polled:
+        """At most `limit` events after a position, and the position to ask with next.
 
         A page with room left has everything that was committed before it was asked for. Events of tables that may not
         be read are passed over. `NotRetained` if the next event is gone for ever, `SystemTrouble` if it cannot be
         read for the moment.
         """
         events: list[ChangeEvent] = []
-        cursor, looked = max(since_lsn, 0), False
+        cursor, caught_up = max(since_lsn, 0), False
         while (room := limit - len(events)) > 0:
             found = self._ring.poll_runs(cursor, room)
             if found.lost:
                 try:
                     stored, cursor = self._stored.page(cursor, room, may_read)
                 except PenstockError:
-                    # What was found before the trouble is given first.
+                    # What was found before the error is returned first.
                     if events:
                         break
                     raise
@@ -96,15 +97,15 @@ class AllChanges:
                     if isinstance(run, Run) and may_read(run.batch.collection):
                         events += run.events()
                 cursor = found.next_lsn
-            elif looked:
+            elif caught_up:
                 break
             else:
-                self.look()
-                looked = True
+                self.catch_up()
+                caught_up = True
         return Polled(events, cursor, 0)
 
     def wait(self, since_lsn: int, timeout: float | None = None) -> bool:
-        """Wait until there is something after a position, or so many seconds; True if there is."""
+        """Wait up to `timeout` seconds for an event after a position; True if there is one."""
         return self._ring.wait(since_lsn, timeout)
 
     async def wait_async(self, since_lsn: int, timeout: float) -> bool:
@@ -118,19 +119,24 @@ class AllChanges:
         return await self._signal.wait_async(has_more, time.monotonic() + timeout)
 
     def stats(self) -> CdcStats:
-        """What the ring holds, and how many events it has let go of."""
+        """What the ring holds, and how many events it has evicted."""
         return self._ring.stats()
 
     # -- following
 
-    def look(self) -> None:
-        """Take in what has been committed up to now."""
+    def catch_up(self) -> None:
+        """Take in everything that was committed up to now."""
         with self._tables.turn:
             self._tables.forget_lookup()
             self._take_in()
 
+    def look(self) -> None:
+        """Deprecated: `catch_up`."""
+        warnings.warn("AllChanges.look is now AllChanges.catch_up", DeprecationWarning, stacklevel=2)
+        self.catch_up()
+
     def _follow(self) -> None:
-        while not self._stop.wait(LOOK_SECONDS):
+        while not self._stop.wait(POLL_SECONDS):
             try:
                 with self._tables.turn:
                     self._take_in()
@@ -155,11 +161,11 @@ class AllChanges:
                     self._emit(entry)
                 except PenstockError as error:
                     self._trouble.warn(entry.stream_table, error)
-                    # A hole in the ring: a reader who comes to it asks the table, and hears why.
+                    # A hole in the ring: a reader that comes to it reads the table, and gets the error.
                     self._ring.set_current_lsn(entry.last)
 
     def _emit(self, entry: JournalEntry) -> None:
-        # Of a commit larger than the ring the first events leave at once, so nobody asks which rows they were.
+        # Of a commit larger than the ring the first events leave at once, so no reader sees which rows they were.
         passing = max(0, entry.events - self._ring.max_size)
         batches = [Batch(ChangeOperation.INSERT, entry.stream_table, "row", passing)]
         if passing < entry.events:

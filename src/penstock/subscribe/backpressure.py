@@ -1,12 +1,12 @@
-"""What happens to commits that arrive faster than a subscriber takes them; `buffer` of them may wait.
+"""What happens to commits that arrive faster than a subscriber takes them; up to `buffer` of them wait.
 
-    block         nothing is lost: beyond the buffer the subscriber is read to from the table's own log
+    block         nothing is lost: beyond the buffer the subscriber reads the table's own log
     drop_oldest   the longest waiting commit makes room
-    drop_newest   the arriving commit is left out
-    sample(n)     every n-th commit is taken, the rest are left out
-    demand        like block, but nothing is given that was not asked for (`request`)
+    drop_newest   the arriving commit is dropped
+    sample(n)     every n-th commit is taken, the rest are dropped
+    demand        like block, but the subscriber receives only as many commits as it asked for (`request`)
 
-Every event that is left out is counted.
+Every dropped event is counted.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Waiting:
         return self._notices.popleft()
 
     def put_back(self, notices: Sequence[CommitNotice]) -> None:
-        """What was taken could not be given: it waits again, before all others."""
+        """Commits that were taken could not be read: they wait again, before all others."""
         self._notices.extendleft(reversed(notices))
 
     def take_all(self) -> list[CommitNotice]:

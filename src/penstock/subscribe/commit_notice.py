@@ -1,4 +1,4 @@
-"""What the feed tells each subscriber of a commit: where it stands and how many events it has, never its rows."""
+"""The notice of a commit that the feed sends to each subscriber: its place and how many events it has, not its rows."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The events of the item that a subscriber takes one by one.
 
-A commit may be several events. Until the last of them is given, only the part before the first that waits is safe to
-acknowledge, so every event carries the position up to which all is given as long as it waits.
+A commit may be several events. Until the last of them is delivered, only positions before the first that waits are safe
+to acknowledge. So every event carries the position up to which everything is delivered as long as it waits.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from penstock.subscribe.position import Item
 
 
 class EventQueue:
-    """Events in the order in which they are given; the subscription's signal guards it."""
+    """Events in the order of their delivery; the subscription's signal guards it."""
 
     def __init__(self) -> None:
         self._events: deque[tuple[int | None, ChangeEvent]] = deque()
@@ -23,9 +23,9 @@ class EventQueue:
         return len(self._events)
 
     def add(self, item: Item, before: int, together: bool) -> None:
-        """Line up the events of an item that was fetched when everything up to `before` was given.
+        """Line up the events of an item that was taken when everything up to `before` was delivered.
 
-        `together` says that its events count as given only with the last of them.
+        With `together` its events count as delivered only with the last of them.
         """
         if isinstance(item, int):
             self._events.append((None, ChangeEvent.watermark(item)))
@@ -38,10 +38,10 @@ class EventQueue:
         """The next event, if there is one."""
         return self._events.popleft()[1] if self._events else None
 
-    def given_up_to(self, position: int) -> int:
+    def delivered_up_to(self, position: int) -> int:
         """The position before the first row that still waits; the subscriber's own if none does."""
         return min((safe for safe, _ in self._events if safe is not None), default=position)
 
     def clear(self) -> None:
-        """Nothing of it will be given."""
+        """Drop all events that wait."""
         self._events.clear()

@@ -1,7 +1,7 @@
-"""Reading what is due for one subscriber, ahead of the moment when it is given.
+"""Reading what is due for one subscriber.
 
-One thread reads at a time, and the subscription stays usable meanwhile. What cannot be read is due again; what was read
-is kept until the subscriber takes it, also if it has given up waiting.
+One thread reads at a time, and the subscription stays usable meanwhile. What cannot be read is due again. What was read
+is kept until the subscriber takes it, even if the subscriber has stopped waiting for it.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Fetcher:
         if self._is_at_hand():
             self.fetch()
         else:
-            # If the wait for this thread is given up, what it reads is still kept.
+            # If the coroutine is cancelled meanwhile, the thread still keeps what it reads.
             await asyncio.to_thread(self.fetch)
 
     def fetch(self) -> None:
@@ -87,7 +87,7 @@ class Fetcher:
         return self._fetched is None and self._is_active() and self._inbox.is_due()
 
     def _is_at_hand(self) -> bool:
-        """True if the next item is in memory, so that reading it blocks nobody."""
+        """True if the next item is in memory, so that reading it does not block."""
         with self._signal:
             if not self._may_read():
                 return True

@@ -1,6 +1,7 @@
 """The changelogs of all stream tables, and which of their commits have their places in the journal.
 
-Tables are looked up in the catalog now and then. One that cannot be read rests for a while, and keeps no other waiting.
+The catalog is asked for its tables once a second. A table that cannot be read is left alone for a while, and keeps no
+other waiting.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from penstock.subscribe.journal import catch_up, prune
 from penstock.subscribe.warn_once import WarnOnce
 
 TABLES_SECONDS: Final = 1.0
-"""Between two questions to the catalog which stream tables there are; also until an unreadable one is tried again."""
+"""Time between two questions to the catalog for its stream tables, and until an failedable one is tried again."""
 
 
 @dataclass(slots=True)
@@ -61,10 +62,10 @@ class FollowedTables:
         self._looked_up_at = float("-inf")
 
     def journal(self) -> bool:
-        """Give new commits their places; True if a table has moved."""
+        """Give new commits their places; True if a table has a new version."""
         self._look_up()
         moved: dict[str, int] = {}
-        unread: dict[str, PenstockError] = {}
+        failed: dict[str, PenstockError] = {}
         now = time.monotonic()
         for table_id, table in self._tables.items():
             if table.rests_until > now:
@@ -72,20 +73,20 @@ class FollowedTables:
             try:
                 latest = table.changelog.latest_version()
             except PenstockError as error:
-                unread[table_id] = error
+                failed[table_id] = error
                 continue
             if latest != table.journaled:
                 moved[table_id] = latest
         if moved:
-            unread |= catch_up(self._catalog, {each: self._tables[each].changelog for each in moved})
-        for table_id in moved.keys() - unread.keys():
+            failed |= catch_up(self._catalog, {each: self._tables[each].changelog for each in moved})
+        for table_id in moved.keys() - failed.keys():
             self._tables[table_id].journaled = moved[table_id]
-        if unread:
-            self._rest(unread)
+        if failed:
+            self._rest(failed)
         return bool(moved)
 
     def prune_journal(self) -> None:
-        """Drop the entries of commits that nobody can read any more."""
+        """Drop the entries of commits that can no longer be read."""
         prune(self._catalog, {table_id: table.changelog for table_id, table in self._tables.items()})
 
     def _look_up(self) -> None:
@@ -104,11 +105,11 @@ class FollowedTables:
                 self._trouble.warn(str(meta.name), error)
         self._tables = held
 
-    def _rest(self, unread: dict[str, PenstockError]) -> None:
-        """Leave tables alone for a while that cannot be read now."""
+    def _rest(self, failed: dict[str, PenstockError]) -> None:
+        """Leave these tables alone for a while, because they cannot be read now."""
         self.forget_lookup()
         self._look_up()
-        for table_id, error in unread.items():
+        for table_id, error in failed.items():
             # One that was dropped has left the catalog, and there is nothing to warn of.
             if (table := self._tables.get(table_id)) is not None:
                 table.rests_until = time.monotonic() + TABLES_SECONDS

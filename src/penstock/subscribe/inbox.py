@@ -1,4 +1,4 @@
-"""What the feed has told one subscriber, and what of it is due next.
+"""The notices that wait for one subscriber, and which of them is due next.
 
 all rows     first, if the subscription begins with them
 commits      in their order, as far as the policy lets them wait
@@ -30,7 +30,7 @@ class Inbox:
 
     def __init__(self, point: Point, policy: Policy, buffer: int, *, with_progress: bool) -> None:
         self.newest = point.lsn
-        """The newest position of the stream table that the feed has told of."""
+        """The newest position of the stream table, by the notices so far."""
         self._newest_version = point.version
         self._snapshot = point.snapshot
         self._commits = Waiting(policy, buffer)
@@ -38,7 +38,7 @@ class Inbox:
         self._demanded = 0
         self._with_progress = with_progress
         self._moment: int | None = None
-        self._given_moment: int | None = None
+        self._delivered_moment: int | None = None
 
     def __len__(self) -> int:
         return len(self._commits)
@@ -51,7 +51,7 @@ class Inbox:
     def add(self, notices: Sequence[CommitNotice]) -> None:
         """Commits came."""
         for notice in notices:
-            # A feed that was late may tell of what lies before the start.
+            # A feed that was late may send notices of commits before the start.
             if notice.version <= self._newest_version:
                 continue
             self._newest_version, self.newest = notice.version, notice.last_lsn
@@ -66,7 +66,7 @@ class Inbox:
         return True
 
     def demand(self, commits: int) -> None:
-        """The subscriber asks for so many more commits."""
+        """The subscriber asks for this number of further commits."""
         self._demanded += commits
 
     def is_due(self) -> bool:
@@ -91,7 +91,7 @@ class Inbox:
         """What is due next; it waits no longer.
 
         `all_after` takes all commits together, if the first of them has no events up to that position. Of a commit
-        that was given in part, the rest comes by itself.
+        that was delivered in part, the rest comes by itself.
         """
         if self._snapshot is not None:
             snapshot, self._snapshot = self._snapshot, None
@@ -104,7 +104,7 @@ class Inbox:
         return Due(notices=[self._commits.take()])
 
     def put_back(self, due: Due) -> None:
-        """What was taken could not be read: it is due again."""
+        """What was taken could not be read, so it is due again."""
         self._snapshot = due.snapshot
         self._commits.put_back(due.notices)
 
@@ -114,16 +114,16 @@ class Inbox:
         for notice in notices:
             self._commits.add(notice)
 
-    def commit_given(self) -> None:
-        """One commit was given, of those that were asked for."""
+    def commit_delivered(self) -> None:
+        """One of the commits that the subscriber asked for was delivered."""
         if self._on_demand:
             self._demanded -= 1
 
-    def moment_given(self, moment: int) -> None:
+    def moment_delivered(self, moment: int) -> None:
         """The subscriber knows that the table stands for this moment."""
-        self._given_moment = moment
+        self._delivered_moment = moment
 
     def _has_progress(self) -> bool:
         if not self._with_progress or self._moment is None:
             return False
-        return self._given_moment is None or self._moment > self._given_moment
+        return self._delivered_moment is None or self._moment > self._delivered_moment

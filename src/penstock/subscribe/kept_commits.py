@@ -1,4 +1,4 @@
-"""The rows of commits that were read lately, kept by reference for whoever reads them next.
+"""The rows of commits that were read lately, kept by reference for their next readers.
 
 The commits that were asked for longest ago leave first. The newest one stays, however large it is.
 """
@@ -13,7 +13,7 @@ from typing import Final, Generic, TypeVar
 from penstock.changes.wire.commit_changes import CommitChanges
 
 KEPT_BYTES: Final = 64 * 1024 * 1024
-"""Rows of so many bytes are kept."""
+"""The most bytes of rows to keep."""
 
 K = TypeVar("K", bound=Hashable)
 

@@ -1,11 +1,11 @@
 """Watching one key of a stream table, or all keys under a prefix.
 
     from a position on   what lay there when the watch began is read at the reader's pace: nothing is dropped
-    what comes later     at most 1,024 events wait; one more pushes the oldest out, and every event says how many
-                         were dropped before it
+    what comes later     at most 1,024 events wait; one more pushes the oldest out, and every event counts those
+                         that were dropped before it
 
-Positions are those of the stream table's own changelog. An event is seen when its commit is, and a refresh that fails
-has none. `key_text.py` says how a key is written.
+Positions are those of the stream table's own changelog. An event becomes visible with its commit, and a refresh that
+fails has none. `key_text.py` defines how a key is written.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class KeyWatch:
 
     @property
     def position(self) -> int:
-        """Everything up to this position has been looked at."""
+        """The watch has read everything up to this position."""
         return self.subscription.position
 
     def try_next(self) -> KvWatchEvent | None:
@@ -68,7 +68,7 @@ class KeyWatch:
         return replace(self._waiting.popleft(), dropped_event_count=self.dropped_event_count)
 
     def next(self, timeout: float) -> KvWatchEvent | None:
-        """The next event, waiting so many seconds for it; changes of other keys do not prolong the wait."""
+        """The next event, waiting up to `timeout` seconds for it; changes of other keys do not prolong the wait."""
         until = time.monotonic() + timeout
         while True:
             event = self.try_next()

@@ -22,19 +22,19 @@ class Fetched:
 
 
 class Position:
-    """What one subscriber was given; the subscription's signal guards it."""
+    """What one subscriber received; the subscription's signal guards it."""
 
     def __init__(self, point: Point) -> None:
         self.lsn = point.lsn
-        """Everything up to this LSN was given, left out or not chosen."""
+        """Everything up to this LSN was delivered, dropped or not chosen."""
         self.version = point.version
         self.delivered = 0
-        """Events given so far."""
+        """Events delivered so far."""
         self.has_begun = point.snapshot is None
-        """False until the rows to begin with were given."""
+        """False until the rows to begin with were delivered."""
 
     def advance(self, fetched: Fetched) -> None:
-        """The subscriber is past this item, be it given or not chosen; a moment moves nobody."""
+        """The item was delivered, or nothing of it was chosen: move past it. A moment has no position."""
         if isinstance(fetched.item, int):
             return
         self.lsn, self.version = max(self.lsn, fetched.lsn), max(self.version, fetched.version)

@@ -1,7 +1,7 @@
 """A lock with a bell: threads and coroutines wait for what it guards to change.
 
-Whoever changes the state holds the signal and notifies it. A waiter asks its question while it holds the signal and
-sleeps only if there is no answer yet, so no change comes between the question and the sleep.
+A thread that changes the state holds the signal and notifies it. A waiter asks its question while it holds the signal,
+and sleeps only if there is no answer yet, so no change comes between the question and the sleep.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Signal:
         """Wake all who wait, so that they ask again; the caller holds the signal."""
         self._condition.notify_all()
         for loop, future in self._sleepers:
-            # A loop that is closed has nobody to wake.
+            # A closed loop has no coroutine to wake.
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(_settle, future)
         self._sleepers.clear()

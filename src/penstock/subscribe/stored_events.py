@@ -36,7 +36,7 @@ class StoredEvents:
         self._kept: KeptCommits[tuple[str, int]] = KeptCommits()
 
     def page(self, since_lsn: int, limit: int, may_read: MayRead) -> tuple[list[ChangeEvent], int]:
-        """At most so many events after a position, and the position that they reach."""
+        """At most `limit` events after a position, and the position that they reach."""
         events: list[ChangeEvent] = []
         cursor = since_lsn
         for entry in self._catalog.journal(since_lsn, ENTRIES_AT_ONCE):
@@ -57,7 +57,7 @@ class StoredEvents:
                     break
                 if error.retry is Retry.BACKOFF:
                     raise
-                # A commit that no trying again makes readable must not stand between its reader and all others.
+                # A commit that will never be readable must not keep its reader from those behind it.
                 if not isinstance(error, NotRetained):
                     self._trouble.warn(entry.stream_table, error)
                 raise self._lost(since_lsn, entry.last, may_read) from error

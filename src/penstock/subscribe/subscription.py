@@ -1,11 +1,11 @@
-"""One subscriber: its position in a changelog, and what it is given next.
+"""One subscriber: its position in a changelog, and what it receives next.
 
     delivered  =  the events after the start, in order, each once            policies that keep all
                   the same without those that were counted as dropped        policies that drop
 
 A subscription holds no rows: commits wait for it as notices (`inbox.py`), and the rows are shared with all who follow
-the same table (`fetch.py`). `every` gives each commit by itself, `net` gives all that wait as one change, in which what
-came and went again is not seen. Its reader acknowledges positions; a durable subscription begins there the next time.
+the same table (`fetch.py`). `every` delivers each commit by itself, `net` all that wait as one change, without
+rows that came and went again. Its reader acknowledges positions; a durable subscription begins there the next time.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _ids = itertools.count(1)
 
 
 class State(StrEnum):
-    """What a subscription is doing."""
+    """Whether a subscription delivers."""
 
     ACTIVE = "active"
     PAUSED = "paused"
@@ -49,16 +49,16 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionMetrics:
-    """How a subscription is doing."""
+    """Position, counts and age of a subscription."""
 
     id: str
     stream_table: str
     state: str
     position: int
     delivered: int
-    """Events given so far."""
+    """Events delivered so far."""
     dropped: int
-    """Events left out so far."""
+    """Events dropped so far."""
     lag: int
     """Events between its position and the table's newest."""
     age_seconds: float
@@ -108,7 +108,7 @@ class Subscription:
 
     @property
     def position(self) -> int:
-        """Everything up to this LSN was given, left out or not chosen."""
+        """Everything up to this LSN was delivered, dropped or not chosen."""
         return self._position.lsn
 
     @property
@@ -118,21 +118,21 @@ class Subscription:
 
     @property
     def delivered(self) -> int:
-        """Events given so far."""
+        """Events delivered so far."""
         return self._position.delivered
 
     @property
     def head(self) -> int:
-        """The newest position of the stream table, as far as this process has looked."""
+        """The newest position of the stream table that this process has seen."""
         return self._inbox.newest
 
     @property
     def dropped(self) -> int:
-        """Events that were left out so far."""
+        """Events dropped so far."""
         return self._inbox.dropped
 
     def metrics(self) -> SubscriptionMetrics:
-        """How it is doing."""
+        """Its position, counts and age now."""
         with self._signal:
             return SubscriptionMetrics(
                 id=self.id,
@@ -154,7 +154,7 @@ class Subscription:
     def next(self, timeout: float | None = None) -> ChangeEvent | None:
         """The next event; None when `timeout` seconds have passed without one, or the subscription was cancelled.
 
-        What could not be read is not passed over: the error is raised, and the next call tries again.
+        What cannot be read is not skipped: the error is raised, and the next call tries again.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
         while self._signal.wait(self._has_event, deadline):
@@ -209,7 +209,7 @@ class Subscription:
     # -- steering
 
     def pause(self) -> bool:
-        """Give nothing until `resume`; False if the subscription was not active."""
+        """Deliver nothing until `resume`; False if the subscription was not active."""
         return self._change(State.ACTIVE, State.PAUSED)
 
     def resume(self) -> bool:
@@ -217,7 +217,7 @@ class Subscription:
         return self._change(State.PAUSED, State.ACTIVE)
 
     def cancel(self) -> bool:
-        """End it: whoever waits for an event gets none; False if it had ended already."""
+        """End it, and wake its waiting readers without an event; False if it had ended already."""
         with self._signal:
             if self.state is State.CANCELLED:
                 return False
@@ -228,7 +228,7 @@ class Subscription:
         return True
 
     def request(self, commits: int) -> None:
-        """Ask for so many more commits, where the policy is `demand`."""
+        """Ask for this number of further commits; only with the policy `demand`."""
         if self._policy.kind != "demand" or commits < 1:
             raise InvalidValue(what="request", value=commits, allowed="from 1 on, with policy='demand'")
         with self._signal:
@@ -236,19 +236,19 @@ class Subscription:
             self._signal.notify()
 
     def acknowledge(self, lsn: int | None = None) -> int:
-        """Remember that everything up to a position was taken over, by default all that was given.
+        """Store that the reader has processed everything up to a position, by default all that it received.
 
-        The answer is the position that was remembered: never one beyond a row that still waits to be given.
+        Returns the stored position, which is never beyond a row that still waits to be delivered.
         """
         with self._signal:
-            given, has_begun = self._events.given_up_to(self.position), self._position.has_begun
+            delivered, has_begun = self._events.delivered_up_to(self.position), self._position.has_begun
         if self._acknowledge is None:
             raise InvalidValue(what="acknowledge", value=lsn, allowed="subscriptions with a name")
         if not has_begun:
             raise InvalidValue(what="acknowledge", value=lsn, allowed="once the snapshot was given")
         if lsn is not None and lsn > self.position:
             raise InvalidValue(what="lsn", value=lsn, allowed=f"up to {self.position}, which was given last")
-        position = given if lsn is None else min(lsn, given)
+        position = delivered if lsn is None else min(lsn, delivered)
         self._acknowledge(position)
         return position
 
@@ -260,7 +260,7 @@ class Subscription:
     ) -> None:
         self.cancel()
 
-    # -- what the feed says
+    # -- following the feed
 
     def arrived(self, notices: list[CommitNotice]) -> None:
         """Commits came."""
@@ -280,14 +280,14 @@ class Subscription:
             self._error = error
         self.cancel()
 
-    # -- giving
+    # -- delivering
 
     def _has_event(self) -> bool | None:
         """As `_has_item`, for a reader that takes event by event."""
         return True if self.state is State.ACTIVE and self._events else self._has_item()
 
     def _has_item(self) -> bool | None:
-        """True if there is something to give; None if there may be later, False if there never will be."""
+        """True if there is something to deliver; None if there may be later, False if there never will be."""
         if self.state is State.ACTIVE:
             return True if self._fetcher.has_item() or self._inbox.is_due() else None
         if self.state is State.PAUSED:
@@ -298,21 +298,21 @@ class Subscription:
         return False
 
     def _take_item(self) -> Item | None:
-        """The item that was fetched, which counts as given from now on; None while the subscription is paused."""
+        """The item that was fetched, which counts as delivered from now on; None while the subscription is paused."""
         with self._signal:
             fetched = self._fetcher.take() if self.state is State.ACTIVE else None
             if fetched is None:
                 return None
             if isinstance(fetched.item, int):
-                self._inbox.moment_given(fetched.item)
+                self._inbox.moment_delivered(fetched.item)
             else:
                 self._position.advance(fetched)
                 self._position.delivered += fetched.item.events
-                self._inbox.commit_given()
+                self._inbox.commit_delivered()
             return fetched.item
 
     def _line_up(self) -> None:
-        """Take the item that was fetched, to give its events one by one."""
+        """Take the item that was fetched, to deliver its events one by one."""
         with self._signal:
             before = self.position
             item = self._take_item()

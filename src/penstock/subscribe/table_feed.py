@@ -1,7 +1,7 @@
-"""The newest commits of one stream table, read once for all who follow it.
+"""The newest commits of one stream table, read once for all its followers.
 
-Commits are known by their records; their rows are read when somebody asks, and kept by reference while there is room.
-Whoever is further behind than this remembers is served from the table's own log, so nothing is lost by forgetting.
+The feed remembers commits without their rows. It reads rows when a follower asks for them, and keeps them by reference
+while there is room. A follower that is further behind reads the table's own log, so forgetting loses nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from penstock.subscribe.feed import Follower
 
 KEPT_COMMITS = 4096
-"""So many commits are remembered without their rows."""
+"""The most commits to remember without their rows."""
 
 
 class TableFeed:
@@ -39,11 +39,11 @@ class TableFeed:
         self._rows: KeptCommits[int] = KeptCommits()
         self._lock = threading.RLock()
         self.followers: list[Follower] = []
-        """Who is told of commits; the feed looks after it."""
+        """The feed adds and removes them."""
         self.is_over = False
-        """Nobody looks at it any more."""
+        """True when no thread reads its log any more."""
         self.turn = threading.RLock()
-        """Held while followers are told, and while one more begins: so none misses a commit or hears of it twice."""
+        """Held while followers receive notices, and while one more begins: so each receives each commit once."""
         self._reading: dict[int, threading.Event] = {}
 
     @property
@@ -51,8 +51,8 @@ class TableFeed:
         """The stream table's name."""
         return self.changelog.name
 
-    def look(self) -> list[Entry]:
-        """Commits of ours that came since the last look, oldest first."""
+    def new_commits(self) -> list[Entry]:
+        """Commits of ours since the last call, oldest first."""
         try:
             latest = self.changelog.latest_version()
         except SourceMissing:
@@ -81,7 +81,7 @@ class TableFeed:
         return [entry for entry in self.changelog.after_version(version) if entry.version <= head]
 
     def notices(self, entries: Sequence[Entry]) -> list[CommitNotice]:
-        """The same commits as their followers hear of them."""
+        """The notices of these commits."""
         return [
             CommitNotice(
                 version=entry.version,

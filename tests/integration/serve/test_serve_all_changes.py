@@ -128,9 +128,9 @@ def test_a_loss_is_told_with_the_next_position_that_is_there(world: Published, t
     # Commits get their places one after the other: those of one moment would stand in either order.
     every = AllChanges(catalog, logs, 0)
     gone = sales(world, "gone")
-    every.look()
+    every.catch_up()
     table.commit(put=[row("south", 1)])
-    every.look()
+    every.catch_up()
     every.close()
     catalog.delete(next(each.id for each in catalog.get_all() if each.table_id == gone.storage.table_id))
     shutil.rmtree(gone.storage.path)

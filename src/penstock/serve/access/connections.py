@@ -1,4 +1,4 @@
-"""How many clients there are, and a clear no to those beyond the limit or with too much to say."""
+"""Counts clients, and refuses those beyond the limit and requests that are too large."""
 
 from __future__ import annotations
 

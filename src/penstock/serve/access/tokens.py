@@ -1,4 +1,4 @@
-"""Who may read what: tokens from a file, each with a name and the stream tables that it opens.
+"""Who may read which stream table: tokens from a file, each with a name and the stream tables that it opens.
 
     [dashboard]
     token = "…"                      # or sha256 = "…", so that the file holds no secret
@@ -6,7 +6,7 @@
 
 A token is compared by its SHA-256, in the same time whatever is wrong with it. It comes in the header
 `Authorization: Bearer …`. Browsers cannot set headers on EventSource and WebSocket, so streams, and only those, also
-take it as `?access_token=…`. Without a file everybody may read everything, so only this host is listened to then.
+take it as `?access_token=…`. Without a file every client may read everything, so the server listens on this host only.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Access:
         if scheme.lower() != "bearer":
             token = request.query_params.get("access_token", "") if in_address else ""
         given = hashlib.sha256(token.strip().encode()).digest()
-        # All are compared, so that the time says nothing about which ones there are.
+        # All are compared, so that the time reveals no token.
         found = [grant for digest, grant in self.grants.items() if hmac.compare_digest(digest, given)]
         if not found:
             raise NotAuthenticated(why="the token is not known" if token else "there is no token in the request")

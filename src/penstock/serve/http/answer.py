@@ -1,6 +1,6 @@
 """Answers as JSON, errors among them: `{"ok":false,"error":{"condition":…,"message":…,"hint":…}}`.
 
-The condition is that of `errors.py`; the status says the same to whoever only looks at that.
+The condition is that of `errors.py`. The HTTP status follows from it, for clients that read no body.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _STATUS: Final[dict[type[PenstockError], int]] = {
 _log = logging.getLogger("penstock.serve")
 
 
-def told(error: PenstockError) -> dict[str, Any]:
+def error_json(error: PenstockError) -> dict[str, Any]:
     """The error as a client gets it."""
     facts: dict[str, Any] = {"condition": error.condition, "message": error.text, "hint": error.advice}
     if isinstance(error, NotRetained):
@@ -71,7 +71,7 @@ def refusal(error: PenstockError) -> Response:
     headers = {"WWW-Authenticate": "Bearer"} if isinstance(error, NotAuthenticated) else {}
     if status_of(error) == 503:
         headers["Retry-After"] = "1"
-    return answer({"ok": False, "error": told(error)}, status_of(error), headers)
+    return answer({"ok": False, "error": error_json(error)}, status_of(error), headers)
 
 
 def status_of(error: PenstockError) -> int:

@@ -1,4 +1,4 @@
-"""A route as the API document tells it."""
+"""A route as the API document describes it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Operation:
     errors: Sequence[int] = (400, 401, 403, 404, 410, 503)
 
 
-WHERE = Parameter("where", "A SQL condition on the columns; only rows that satisfy it are told.")
+WHERE = Parameter("where", "A SQL condition on the columns; the server sends only rows that satisfy it.")
 COLUMNS = Parameter("columns", "Names of columns, separated by commas; all if left out.")
 SINCE = Parameter(
     "since_lsn",

@@ -1,4 +1,4 @@
-"""The parameters of a request, read strictly: what cannot be read, or is not known, is refused and not passed over."""
+"""The parameters of a request, read strictly: a value that cannot be read and a name that is not known are refused."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Query:
         return None if text is None else tuple(name.strip() for name in text.split(","))
 
     def start(self, last_event_id: str | None = None) -> Start:
-        """Where a stream begins; the last event that the client has had outdoes everything else."""
+        """Where a stream begins: after the last event that the client received, else where the parameters say."""
         if last_event_id:
             if not last_event_id.isascii() or not last_event_id.isdecimal() or len(last_event_id) > 20:
                 raise InvalidValue(what="Last-Event-ID", value=last_event_id, allowed="the id of an event, an LSN")

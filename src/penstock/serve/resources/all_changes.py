@@ -1,14 +1,14 @@
 """`GET /changes`: the changes of all stream tables in one order, page by page.
 
     since_lsn=0   events after this position
-    limit=100     at most so many, up to 10,000
-    wait=0        if there are none yet, wait so many seconds for the first, up to 60
+    limit=100     the most events, up to 10,000
+    wait=0        seconds to wait for the first event if there is none yet, up to 60
 
     {"events":[{"collection":…,"kind":…,"lsn":…,"operation":…,"rid":…,"timestamp":…}],"next_lsn":…,"ok":true}
 
-`next_lsn` is the cursor for the next request. It also passes over events of tables that the client may not read. A
-value that cannot be read counts as not given. If the next event is gone for ever the answer is 410, NOT_RETAINED, with
-the earliest position after it that is not: ask again with one less as `since_lsn`.
+`next_lsn` is the cursor for the next request. It also passes over events of tables that the client may not read. The
+server ignores a value that it cannot read. If the next event is gone for ever, the answer is 410, NOT_RETAINED, with
+the earliest position that can still be read: ask again with one less as `since_lsn`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _OPERATION: Final = Operation(
         Parameter("since_lsn", "Events after this position.", {"type": "integer", "minimum": 0, "default": 0}),
         Parameter(
             "limit",
-            "At most so many events.",
+            "The most events to send.",
             {"type": "integer", "minimum": 0, "maximum": LARGEST_LIMIT, "default": DEFAULT_LIMIT},
         ),
         Parameter("wait", "Seconds to wait if there is none yet.", {"type": "number", "minimum": 0, "default": 0}),

@@ -1,8 +1,8 @@
 """`GET /tables/{name}/arrow`: the changelog as one Arrow IPC stream, for programs that work in columns.
 
 It has the columns `_lsn`, `_op` and `_weight`, then those of the table, and goes from a position up to what is there
-when it is asked for, or holds all rows as they are. The header Penstock-Next-Lsn says where it ends. If the table got
-other columns on the way, it ends before that, for a stream has one schema.
+at the time of the request, or holds all rows as they are. The header Penstock-Next-Lsn has the position where it ends.
+If a new definition changed the columns, the stream ends before that, because it has one schema.
 """
 
 from __future__ import annotations

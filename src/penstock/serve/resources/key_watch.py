@@ -1,14 +1,14 @@
 """`GET /tables/{name}/watch/{key}`: the changes of one row, or with `….*` of all rows whose keys begin so, as SSE.
 
     since_lsn=    events after this position of the stream table; without it, from now on
-    limit=100     at most so many, 1 to 1,000
-    follow=true   go on with what comes, until the client leaves; without a limit unless one is given
+    limit=100     the most events, 1 to 1,000
+    follow=true   go on with new events until the client leaves; the limit applies only if it is given
 
     event: kv
     data: {"after":…,"before":…,"committed_at":…,"dropped_event_count":0,"key":…,"lsn":…,"op":…}
 
-Without `follow` the body ends with what there is now. With it, comments keep the line open, and an error that ends the
-stream is its last frame. Every event is sent, however slow the client is: it is read to from the table's own log.
+Without `follow` the body ends with the newest event. With it, comments keep the connection open, and an error that ends
+the stream is its last frame. The server drops no event: for a slow client it reads the table's own log.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from penstock.subscribe.key_watch import KeyWatch
 
 LARGEST_LIMIT: Final = 1000
 QUIET_SECONDS: Final = 15.0
-"""After so long without an event a comment is sent, lest somebody between takes the line for dead."""
+"""After this time without an event the server sends a comment, so that no proxy closes the connection."""
 
 _PATH: Final = "/tables/{name}/watch/{key:path}"
 _HEADERS: Final = {"cache-control": "no-store", "x-accel-buffering": "no"}
@@ -46,7 +46,7 @@ OPERATIONS: Final = {
             Parameter("since_lsn", "Events after this position; without it, from now on.", {"type": "integer"}),
             Parameter(
                 "limit",
-                "At most so many events.",
+                "The most events to send.",
                 {"type": "integer", "minimum": 1, "maximum": LARGEST_LIMIT, "default": DEFAULT_LIMIT},
             ),
             Parameter("follow", "Go on with what comes.", {"type": "boolean", "default": False}),
@@ -108,7 +108,7 @@ async def _following(context: Context, watch: KeyWatch, limit: int | None) -> As
 
 
 async def _events(context: Context, watch: KeyWatch) -> AsyncIterator[KvWatchEvent]:
-    """Every event at the client's pace; in a large commit a thread looks for them, so that the event loop goes on."""
+    """Every event at the client's pace; a thread searches large commits, so that the event loop goes on."""
     async for changes in watch.subscription.commits_async():
         # A new definition may have taken the key away.
         if not changes.key:
@@ -121,6 +121,6 @@ async def _events(context: Context, watch: KeyWatch) -> AsyncIterator[KvWatchEve
 
 
 async def _frame(events: AsyncIterator[KvWatchEvent]) -> bytes:
-    """The next event as a frame; empty if there is none any more."""
+    """The next event as a frame; empty after the last one."""
     event = await anext(events, None)
     return b"" if event is None else event.sse_frame()

@@ -1,6 +1,6 @@
 """`GET /openapi.json`: the API as an OpenAPI 3.1 document, made from the routes that there are.
 
-A module of routes says what it offers in `OPERATIONS`, by path; a route that is not there is told by its docstring.
+A resource describes its paths in `OPERATIONS`. A route without an entry there is described by its docstring.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _PLACE = re.compile(r"{(\w+)(?::\w+)?}")
 
 
 def route(others: Sequence[BaseRoute], operations: Mapping[str, Operation]) -> Route:
-    """The route that tells of the others, and of itself."""
+    """The route that describes the others and itself."""
 
     async def openapi(request: Request) -> Response:
         """This document."""
@@ -47,8 +47,8 @@ def document(routes: Sequence[BaseRoute], operations: Mapping[str, Operation]) -
     for each in routes:
         if isinstance(each, Route | WebSocketRoute):
             path = _PLACE.sub(r"{\1}", each.path)
-            told = operations.get(path) or Operation(_summary(each.endpoint))
-            paths[path] = {"get": _operation(path, told)}
+            operation = operations.get(path) or Operation(_summary(each.endpoint))
+            paths[path] = {"get": _operation(path, operation)}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -83,17 +83,17 @@ def document(routes: Sequence[BaseRoute], operations: Mapping[str, Operation]) -
     }
 
 
-def _operation(path: str, told: Operation) -> dict[str, Any]:
-    named = {each.name for each in told.parameters if each.place == "path"}
+def _operation(path: str, operation: Operation) -> dict[str, Any]:
+    named = {each.name for each in operation.parameters if each.place == "path"}
     places = [Parameter(name, f"The {name}.", place="path") for name in _PLACE.findall(path) if name not in named]
     error = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
     return {
         "operationId": re.sub(r"\W+", "_", path).strip("_") or "root",
-        "summary": told.summary,
-        "parameters": [each.to_json() for each in (*places, *told.parameters)],
+        "summary": operation.summary,
+        "parameters": [each.to_json() for each in (*places, *operation.parameters)],
         "responses": {
-            "200": {"description": "As asked.", "content": {told.content: {"schema": told.schema}}},
-            **{str(status): {"description": _ERRORS[status], "content": error} for status in told.errors},
+            "200": {"description": "As asked.", "content": {operation.content: {"schema": operation.schema}}},
+            **{str(status): {"description": _ERRORS[status], "content": error} for status in operation.errors},
         },
     }
 

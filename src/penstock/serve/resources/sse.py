@@ -1,14 +1,15 @@
 """`GET /tables/{name}/stream`: a stream table's changes as server-sent events, which browsers read by themselves.
 
     event: change       one event of the changelog
-    event: snapshot     a part of all rows; with "first" everything before is void, with "last" it is complete
-    event: watermark    the table stands for this moment, and there is nothing before this position that was not told
-    event: dropped      so many events were left out (only with policy=drop_oldest)
+    event: snapshot     a part of all rows: "first" makes everything before it void, "last" completes them
+    event: watermark    the table stands for this moment, and every event up to this position was sent
+    event: dropped      how many events the server left out (only with policy=drop_oldest)
     event: error        the stream ends, and why
     event: close        the server stops; connect again
 
-`id` is the LSN, so a browser that connects again, and sends it as Last-Event-ID, goes on without a gap or a repeat. The
-first event is a watermark, so this holds from the first moment on. A part of a snapshot has no id until the last.
+`id` is the LSN. A browser that connects again sends it as Last-Event-ID, and the stream goes on without a gap or a
+repeat. The first event is a watermark, so even a client that received no change has an id. Of the parts of a snapshot
+only the last has one.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from starlette.types import Receive, Scope, Send
 from penstock.changes.wire.event_json import FORMS
 from penstock.errors import PenstockError, ServerStopping
 from penstock.serve.context import Context
-from penstock.serve.http.answer import told
+from penstock.serve.http.answer import error_json
 from penstock.serve.http.operation import COLUMNS, FORMAT, POLICY, START, TOKEN, WHERE, Operation, Parameter
 from penstock.serve.http.query import CHOOSING, STARTING, Query
 from penstock.serve.streams.choice import Choice
@@ -111,10 +112,10 @@ def routes(context: Context) -> list[Route]:
 
 
 class _Stream(StreamingResponse):
-    """A reader's events until one of both sides ends it."""
+    """A reader's events until the client or the server ends the stream."""
 
     def __init__(self, reader: Reader) -> None:
-        super().__init__(_told(reader), headers=HEADERS, media_type=MEDIA)
+        super().__init__(_frames(reader), headers=HEADERS, media_type=MEDIA)
         self._reader = reader
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -122,7 +123,7 @@ class _Stream(StreamingResponse):
             await super().__call__(scope, receive, send)
 
 
-async def _told(reader: Reader) -> AsyncIterator[bytes]:
+async def _frames(reader: Reader) -> AsyncIterator[bytes]:
     hello = b"retry: %d\n\n" % RETRY_MS
     yield hello + (SSE.watermark(reader.position, reader.moment) if reader.is_live else b"")
     dropped = 0
@@ -137,7 +138,7 @@ async def _told(reader: Reader) -> AsyncIterator[bytes]:
     except ServerStopping:
         yield event("close", {"lsn": reader.sent, "reason": "the server stops"})
     except PenstockError as error:
-        yield event("error", {"lsn": reader.sent, **told(error)})
+        yield event("error", {"lsn": reader.sent, **error_json(error)})
 
 
 def _compact(value: Any) -> str:

@@ -1,10 +1,10 @@
 """`GET /tables/{name}/changes`: the events after a position, page by page.
 
-    next_lsn    the position to ask after next: everything up to it was given, or not chosen
+    next_lsn    the position for the next request: the page has every chosen event up to it
     more        True if there is more after it already
 
-A page that would be empty waits for something to put into it, as long as `wait` says. One that takes too long to read
-ends where it has got to, which may be before the first event that was chosen.
+An empty page waits up to `wait` seconds for an event. If reading takes too long, the page ends early, possibly before
+the first chosen event.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from penstock.subscribe.subscription import Subscription
 
 FORMATS: Final = ("json", "debezium", "arrow")
 READING_SECONDS: Final = 2.0
-"""A page that takes longer to read is given as far as it has got, be there an event in it or none."""
+"""If reading takes longer, the page ends where the reading has got to, even without an event."""
 
 OPERATIONS: Final = {
     "/tables/{name}/changes": Operation(
@@ -132,7 +132,7 @@ def _page(context: Context, choice: Choice, since: int, limit: int) -> Page:
 
 @contextmanager
 def _within(seconds: float, subscription: Subscription) -> Iterator[None]:
-    """End the subscription after a time, also while it looks for something to give."""
+    """End the subscription after a time, even while it searches for the first chosen event."""
     timer = threading.Timer(seconds, subscription.cancel)
     timer.daemon = True
     timer.start()

@@ -46,13 +46,13 @@ def _tables(context: Context) -> list[dict[str, Any]]:
             "name": row.name,
             "status": row.status,
             "data_timestamp": None if row.data_timestamp is None else row.data_timestamp.isoformat(),
-            **_standing(context, row.name),
+            **_newest(context, row.name),
         }
         for row in context.tables.status()
     ]
 
 
-def _standing(context: Context, name: str) -> dict[str, Any]:
+def _newest(context: Context, name: str) -> dict[str, Any]:
     try:
         newest = context.tables.changelog(name).newest()
     except PenstockError:

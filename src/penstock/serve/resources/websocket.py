@@ -5,9 +5,9 @@
                        acknowledged {lsn} · error {error} · closed {lsn, reason}
     from the client    pause · resume · ack {lsn} · close
 
-While it is paused a client is sent nothing; afterwards it goes on where it was, reading from the log what it missed.
-With `durable=NAME` a client that comes again begins after the position that it acknowledged last. What a client says
-and nobody understands is answered by an error, and the stream goes on.
+A paused client receives nothing; after `resume` the server reads from the log what it missed. With `durable=NAME` a
+client that connects again begins after the position that it acknowledged last. The server answers a message that it
+does not understand with an error, and the stream goes on.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from penstock.changes.wire.event_json import FORMS
 from penstock.errors import InternalError, InvalidValue, PenstockError, ServerStopping
 from penstock.serve.context import Context
-from penstock.serve.http.answer import refusal, told
+from penstock.serve.http.answer import error_json, refusal
 from penstock.serve.http.operation import COLUMNS, FORMAT, POLICY, START, TOKEN, WHERE, Operation, Parameter
 from penstock.serve.http.query import CHOOSING, STARTING, Query
 from penstock.serve.streams.choice import Choice
@@ -32,7 +32,7 @@ from penstock.serve.streams.reader import SLOW_POLICIES, Reader
 
 GOING_AWAY: Final = 1001
 FAILED: Final = 1011
-SAID: Final = ("pause", "resume", "ack", "close")
+COMMANDS: Final = ("pause", "resume", "ack", "close")
 OPERATIONS: Final = {
     "/tables/{name}/ws": Operation(
         "The changes of a stream table over a WebSocket; the answer to a GET with an Upgrade header.",
@@ -85,7 +85,7 @@ def routes(context: Context) -> list[WebSocketRoute]:
     async def stream(socket: WebSocket) -> None:
         """Changes over a WebSocket."""
         try:
-            reader = await _opened(context, socket)
+            reader = await _open_reader(context, socket)
         except PenstockError as error:
             await socket.send_denial_response(refusal(error))
             return
@@ -96,14 +96,14 @@ def routes(context: Context) -> list[WebSocketRoute]:
     return [WebSocketRoute("/tables/{name}/ws", stream)]
 
 
-async def _opened(context: Context, socket: WebSocket) -> Reader:
+async def _open_reader(context: Context, socket: WebSocket) -> Reader:
     name = context.table(socket, in_address=True)
     query = Query(socket, (*STARTING, *CHOOSING, "format", "policy", "durable"))
     choice = Choice(name, MESSAGES, query.one_of("format", FORMS, "json"), query.text("where"), query.columns())
     policy = query.one_of("policy", SLOW_POLICIES, "block")
     durable = query.text("durable")
     if durable is not None and not context.access.is_open:
-        # One client's names are not another's.
+        # Each client has names of its own.
         durable = f"{context.access.of(socket, in_address=True).name}:{durable}"
     return await Reader.open(context.broadcasts, choice, query.start(), policy, durable)
 
@@ -118,36 +118,36 @@ class _Conversation:
         self._turn = asyncio.Lock()
 
     async def run(self) -> None:
-        """Until one side ends it."""
+        """Serve the connection until the client or the server ends it."""
         with suppress(WebSocketDisconnect):
-            await self._say(message("subscribed", table=self._reader.table, lsn=self._reader.position))
-            telling, listening = asyncio.create_task(self._tell()), asyncio.create_task(self._listen())
+            await self._send(message("subscribed", table=self._reader.table, lsn=self._reader.position))
+            sending, receiving = asyncio.create_task(self._send_pieces()), asyncio.create_task(self._receive())
             try:
-                done, _ = await asyncio.wait({telling, listening}, return_when=asyncio.FIRST_COMPLETED)
+                done, _ = await asyncio.wait({sending, receiving}, return_when=asyncio.FIRST_COMPLETED)
             finally:
-                for task in (telling, listening):
+                for task in (sending, receiving):
                     task.cancel()
-                await asyncio.gather(telling, listening, return_exceptions=True)
-            await self._part(next(iter(done)))
+                await asyncio.gather(sending, receiving, return_exceptions=True)
+            await self._end(next(iter(done)))
 
-    async def _part(self, ended: asyncio.Task[None]) -> None:
+    async def _end(self, ended: asyncio.Task[None]) -> None:
         error = ended.exception()
         if isinstance(error, WebSocketDisconnect):
             return
         if error is None or isinstance(error, ServerStopping):
             why = "the server stops" if error is not None else "the client asked for it"
-            await self._say(message("closed", lsn=self._reader.sent, reason=why))
+            await self._send(message("closed", lsn=self._reader.sent, reason=why))
             await self._socket.close(1000 if error is None else GOING_AWAY)
             return
-        shown = error if isinstance(error, PenstockError) else InternalError(why=type(error).__name__)
-        await self._say(message("error", error=told(shown), lsn=self._reader.sent))
+        known = error if isinstance(error, PenstockError) else InternalError(why=type(error).__name__)
+        await self._send(message("error", error=error_json(known), lsn=self._reader.sent))
         await self._socket.close(FAILED)
 
-    async def _tell(self) -> None:
+    async def _send_pieces(self) -> None:
         dropped = 0
         async for pieces in self._reader.pieces():
             if self._reader.dropped > dropped:
-                await self._say(message("dropped", events=self._reader.dropped - dropped, total=self._reader.dropped))
+                await self._send(message("dropped", events=self._reader.dropped - dropped, total=self._reader.dropped))
                 dropped = self._reader.dropped
             for piece in pieces:
                 await self._going.wait()
@@ -155,45 +155,46 @@ class _Conversation:
                     await self._socket.send_text(piece.data.decode())
                     self._reader.note(piece)
 
-    async def _listen(self) -> None:
+    async def _receive(self) -> None:
         while True:
-            heard = await self._socket.receive()
-            if heard["type"] == "websocket.disconnect":
-                raise WebSocketDisconnect(heard.get("code") or 1000)
+            received = await self._socket.receive()
+            if received["type"] == "websocket.disconnect":
+                raise WebSocketDisconnect(received.get("code") or 1000)
             try:
-                if not await self._obey(heard.get("text") or (heard.get("bytes") or b"").decode(errors="replace")):
+                text = received.get("text") or (received.get("bytes") or b"").decode(errors="replace")
+                if not await self._execute(text):
                     return
             except PenstockError as error:
-                await self._say(message("error", error=told(error)))
+                await self._send(message("error", error=error_json(error)))
 
-    async def _obey(self, text: str) -> bool:
-        """Do what the client said; False if it said that this is the end."""
+    async def _execute(self, text: str) -> bool:
+        """Execute a command of the client; False if it closes the stream."""
         try:
-            said = json.loads(text)
-            kind = said.get("type")
+            command = json.loads(text)
+            kind = command.get("type")
         except (ValueError, AttributeError, RecursionError):
             raise InvalidValue(what="message", value=text[:100], allowed='a JSON object with a "type"') from None
         match kind:
             case "pause":
                 self._going.clear()
-                await self._say(message("paused", lsn=self._reader.sent))
+                await self._send(message("paused", lsn=self._reader.sent))
             case "resume":
-                await self._say(message("resumed", lsn=self._reader.sent))
+                await self._send(message("resumed", lsn=self._reader.sent))
                 self._going.set()
             case "ack":
-                lsn = said.get("lsn")
+                lsn = command.get("lsn")
                 if type(lsn) is not int:
                     raise InvalidValue(what="lsn", value=lsn, allowed="the position up to which all was taken over")
                 async with self._turn:
-                    # What is being sent counts once it is.
+                    # A piece on its way counts as sent only after it has left.
                     await self._reader.acknowledge(lsn)
-                await self._say(message("acknowledged", lsn=lsn))
+                await self._send(message("acknowledged", lsn=lsn))
             case "close":
                 return False
             case _:
-                raise InvalidValue(what="type", value=kind, allowed=", ".join(SAID))
+                raise InvalidValue(what="type", value=kind, allowed=", ".join(COMMANDS))
         return True
 
-    async def _say(self, data: bytes) -> None:
+    async def _send(self, data: bytes) -> None:
         async with self._turn:
             await self._socket.send_text(data.decode())

@@ -1,9 +1,9 @@
-"""One subscription for all clients of the same choice: each commit is encoded once, and all are handed the same bytes.
+"""One subscription for all clients of the same choice: each commit is encoded once, and all receive the same bytes.
 
     ring  =  the newest pieces, everything chosen of (floor, position]
 
-A client is a place in the ring, so a thousand of them cost a thousand numbers. Whoever is no longer in the ring, or not
-yet, reads the table's own log until it is (`reader.py`). Everything here runs on the event loop.
+A client is a place in the ring, so a thousand clients cost a thousand numbers. A client whose place is not in the ring
+reads the table's own log until it is (`reader.py`). Everything here runs on the event loop.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _log = logging.getLogger("penstock.serve")
 
 
 class Broadcast:
-    """What clients of one choice are told from now on."""
+    """What clients of one choice receive from now on."""
 
     def __init__(self, choice: Choice, subscription: Subscription, room: Callable[[], int], threads: Executor) -> None:
         self.choice = choice
@@ -38,7 +38,7 @@ class Broadcast:
         self.error: PenstockError | None = None
         self.ended = False
         self.moment: int | None = None
-        """The newest moment that was told, in milliseconds since 1970."""
+        """The newest moment that was sent, in milliseconds since 1970."""
         self.forgotten_events = 0
         """Events that have left the ring."""
         self._subscription, self._threads = subscription, threads
@@ -80,30 +80,30 @@ class Broadcast:
 
     def heartbeat(self) -> None:
         """Let clients, and everything between here and them, know that the connection is alive."""
-        self._mention(self.choice.framing.heartbeat(self.position))
+        self._push_frame(self.choice.framing.heartbeat(self.position))
 
     def end(self) -> None:
-        """Tell nothing more; clients that wait are woken."""
+        """Send nothing more, and wake the clients that wait."""
         self._subscription.cancel()
         self._task.cancel()
         self._end()
 
     async def _run(self) -> None:
-        told: int | None = None
+        moment: int | None = None
         try:
             async for item in self._subscription.items_async():
                 if isinstance(item, CommitChanges):
                     self._push(await self._encoded(item))
-                    told = None if item.data_timestamp is None else milliseconds(item.data_timestamp)
-                    self.position, self.moment = item.last_lsn, told
-                elif item != told:
+                    moment = None if item.data_timestamp is None else milliseconds(item.data_timestamp)
+                    self.position, self.moment = item.last_lsn, moment
+                elif item != moment:
                     self.position = self._subscription.position
                     self.moment = item
-                    self._mention(self.choice.framing.watermark(self.position, item))
+                    self._push_frame(self.choice.framing.watermark(self.position, item))
         except PenstockError as error:
             self.error = error
         except Exception as error:
-            _log.exception("the changes of %s are no longer told", self.choice.table)
+            _log.exception("broadcasting the changes of %s failed", self.choice.table)
             self.error = InternalError(why=f"{type(error).__name__}: {error}")
         finally:
             self._end()
@@ -114,8 +114,8 @@ class Broadcast:
             return list(pieces)
         return await asyncio.get_running_loop().run_in_executor(self._threads, list, pieces)
 
-    def _mention(self, data: bytes) -> None:
-        """Push what is no event, unless the transport has no bytes for it."""
+    def _push_frame(self, data: bytes) -> None:
+        """Push a frame without events, unless the transport writes none."""
         if data:
             self._push([Piece(self.position, self.position, 0, data)])
 
@@ -123,7 +123,7 @@ class Broadcast:
         self._ring += pieces
         self._bytes += sum(map(_cost, pieces))
         surplus, room = 0, self._room()
-        # The newest stays, however large: there are clients who wait for it.
+        # The newest stays, however large: clients wait for it.
         while self._bytes > room and surplus < len(self._ring) - 1:
             gone = self._ring[surplus]
             self._bytes -= _cost(gone)

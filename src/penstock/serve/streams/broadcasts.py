@@ -1,4 +1,4 @@
-"""All broadcasts of a server: the first client of a choice begins one, and it outlives the last by a while."""
+"""All broadcasts of a server: the first client of a choice begins one, and it stays for a while after the last."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from penstock.subscribe.start import Start
 from penstock.subscribe.subscription import Subscription
 
 LINGER_SECONDS: Final = 30.0
-"""A client that comes again within this time finds its broadcast as it left it."""
+"""A client that connects again within this time finds its broadcast where it left it."""
 
 LINGERING: Final = 16
-"""So many broadcasts without clients wait for them; where there are more, the one that was left first goes."""
+"""The most broadcasts that stay without clients; beyond it the one that was left first ends."""
 
 FULL_RINGS: Final = 64
-"""All rings together take no more room than so many full ones; where there are more, each is smaller."""
+"""All rings together take no more room than this number of full ones; with more rings each is smaller."""
 
 HEARTBEAT_SECONDS: Final = 15.0
 
@@ -35,7 +35,7 @@ READING_THREADS: Final = 4
 
 @dataclass
 class Counts:
-    """What clients were told, or not told, since the server began."""
+    """What clients missed since the server began."""
 
     dropped_events: int = 0
     """Left out, because a client with `policy=drop_oldest` was slow."""

@@ -1,6 +1,6 @@
-"""What a client asked to be told: of which table, which rows and columns, in which form and over which transport.
+"""What a client asked for: a stream table, rows and columns of it, the form of events, and the transport.
 
-Clients with the same choice are told the same bytes.
+Clients with the same choice receive the same bytes.
 """
 
 from __future__ import annotations

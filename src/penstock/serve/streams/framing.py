@@ -1,4 +1,4 @@
-"""How what is told to clients looks on the wire; one file per transport says it."""
+"""How a transport writes changes, snapshots and watermarks; the file of each transport has its framing."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ class Framing(Protocol):
         ...
 
     def snapshot(self, lsn: int, rows: Sequence[bytes], *, first: bool, last: bool) -> bytes:
-        """A part of all rows as of a position; with the first part everything before is void."""
+        """A part of all rows as of a position; the first part makes everything before it void."""
         ...
 
     def watermark(self, lsn: int, ts_ms: int | None) -> bytes:
-        """The table stands for a moment, and there is nothing before this position that was not told."""
+        """The table stands for a moment, and every event up to this position was sent."""
         ...
 
     def heartbeat(self, lsn: int) -> bytes:
-        """Still there."""
+        """A sign that the connection is alive."""
         ...
 
 

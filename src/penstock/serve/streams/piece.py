@@ -1,8 +1,8 @@
 """A commit in pieces that are small enough to be sent one after the other, encoded once for all clients.
 
-    the events of a piece are those chosen of (begin, end]; pieces follow each other without a hole
+    the events of a piece are the chosen ones of (begin, end]; pieces follow each other without a gap
 
-All rows at once are one event in several pieces: whoever has not got the last of them has not got the event.
+A refresh with all rows is one event in several pieces: a client without the last of them does not have the event.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from penstock.changes.wire.event_json import Format, all_rows, row_events
 from penstock.serve.streams.framing import Framing
 
 PIECE_BYTES: Final = 64 * 1024
-"""What a connection holds back before it lets its sender wait."""
+"""Bytes that a connection buffers before its sender has to wait."""
 
 ENCODED_AT_ONCE: Final = 256 * 1024
 """Bytes of rows that are encoded together, so that a slow client does not hold a whole commit in encoded form."""
 
 LARGE_ROWS: Final = 1000
-"""More rows are encoded by a thread, so that the event loop goes on meanwhile."""
+"""A thread encodes more rows than this, so that the event loop goes on."""
 
 
 @dataclass(frozen=True, slots=True)

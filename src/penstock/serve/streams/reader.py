@@ -1,13 +1,13 @@
-"""One client of a broadcast: where it has got to, and what it is sent next.
+"""One client of a broadcast: its position, and what the server sends it next.
 
-    live      it takes pieces from the ring, the same bytes as everybody else
-    behind    it reads the table's own log by itself, until it stands where the ring goes on
+    live      it takes pieces from the ring, the same bytes as every other client
+    behind    it reads the table's own log by itself until it reaches the ring
 
     block         nothing is lost: a client that the ring has left behind reads the log again
-    drop_oldest   it goes on with what the ring still has; what it missed is counted and told
-    close         it is cut off
+    drop_oldest   it goes on with what the ring still has; the client learns how many events it missed
+    close         the stream ends
 
-No event is sent twice and none is left out on the way from one to the other, for both know the positions of all.
+Both ring and log know the position of every event, so a change between them neither repeats nor leaves out an event.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Reader:
         policy: SlowPolicy = "block",
         durable: str | None = None,
     ) -> Reader:
-        """Begin; whatever is wrong with the choice or the point is raised here.
+        """Begin; errors of the choice and of the point are raised here.
 
         A durable reader goes on where its name had got to, and reads by itself all the time, so as to acknowledge.
         """
@@ -166,7 +166,7 @@ class Reader:
                 async for piece in self._encoded(changes):
                     yield [piece]
                     self.position = piece.end
-                # Until the next commit comes nobody needs these rows.
+                # These rows are not needed while the reader waits for the next commit.
                 del changes
         raise self._why_ended()
 

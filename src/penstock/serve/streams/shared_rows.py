@@ -1,8 +1,8 @@
 """All rows of a table, read for many clients and held once.
 
-    the same table, condition, columns and commit  →  the same Arrow table, for as long as somebody is being sent it
+    the same table, condition, columns and commit  →  the same Arrow table, for as long as a client is receiving it
 
-A slow client that begins with all rows holds on to them until it has got them. The threads that read come here too.
+A slow client that begins with all rows holds them until it has received them. The reading threads use this too.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class SharedRows:
         return len(self._held)
 
     def of(self, choice: Choice, changes: CommitChanges) -> CommitChanges:
-        """The commit with the rows that others hold already, if it has all rows and somebody does."""
+        """The commit; if it has all rows, with the Arrow table that other clients hold already."""
         if changes.refreshed is None:
             return changes
         key = choice.table, choice.where, choice.columns, changes.version, changes.last_lsn, changes.committed_at
