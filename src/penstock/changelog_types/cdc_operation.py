@@ -55,7 +55,9 @@ class CdcOperation(Enum):
         """The inverse of `to_bytes`; anything else is an UnreadableChange."""
         operation = CdcOperation.from_u8(data[0]) if len(data) == 1 else None
         if operation is None:
-            raise UnreadableChange(what="an operation", why=f"{data[:8].hex() or 'nothing'} is none of 00, 01, 02, 03")
+            raise UnreadableChange(
+                what="an operation", why=f"{data[:8].hex() or 'nothing'} is not one of 00, 01, 02, 03"
+            )
         return operation
 
     def __str__(self) -> str:

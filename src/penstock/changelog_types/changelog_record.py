@@ -86,7 +86,8 @@ class ChangelogRecord(Generic[T]):
         operation = CdcOperation.from_u8(byte)
         if operation is None or not (-_I64 <= weight < _I64 and -_I64 <= timestamp < _I64):
             raise UnreadableChange(
-                what="a changelog record", why=f"operation {byte}, weight {weight} or timestamp {timestamp} is none"
+                what="a changelog record",
+                why=f"operation {byte}, weight {weight} or timestamp {timestamp} is out of range",
             )
         try:
             return ChangelogRecord(payload, weight, timestamp, operation)

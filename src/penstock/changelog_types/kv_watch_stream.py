@@ -1,8 +1,8 @@
 """Watching one key, or all keys under a prefix, of a collection.
 
 A watcher holds at most 1,024 events that it has not handed out. What arrives beyond that pushes the oldest out: a slow
-watcher sees the newest changes, and every event says how many were missed before it. Events that the ring evicted
-before the watcher came by are missed too; whose keys they had is not known any more, so they all count.
+watcher sees the newest changes, and every event counts those that were missed before it. Events that the ring
+evicted before the watcher read them are missed too. Their keys are no longer known, so all of them count.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class KvWatchStream:
         return replace(self._waiting.popleft(), dropped_event_count=self.dropped_event_count)
 
     def next(self, timeout: float) -> KvWatchEvent | None:
-        """The next event, waiting so many seconds for it; changes of other keys do not prolong the wait."""
+        """The next event, waiting up to `timeout` seconds for it; changes of other keys do not prolong the wait."""
         until = time.monotonic() + timeout
         while True:
             event = self.try_next()

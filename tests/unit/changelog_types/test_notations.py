@@ -88,20 +88,20 @@ def test_codes_both_ways(notation: FourCodes, operations: np.ndarray[Any, np.dty
 @pytest.mark.parametrize("notation", LABELS, ids=lambda each: each.name)
 @pytest.mark.parametrize("label", ["", "x", "INSERT"])
 def test_another_word_is_refused(notation: FourLabels, label: str) -> None:
-    with pytest.raises(UnreadableChange, match="is none of"):
+    with pytest.raises(UnreadableChange, match="is not one of"):
         notation.operation(label)
-    with pytest.raises(UnreadableChange, match="is none of"):
+    with pytest.raises(UnreadableChange, match="is not one of"):
         notation.operations_of(pa.array([notation.labels[0], label]))
-    with pytest.raises(UnreadableChange, match="None is none of"):
+    with pytest.raises(UnreadableChange, match="None is not one of"):
         notation.operations_of(pa.array([notation.labels[0], None]))
 
 
 @pytest.mark.parametrize("notation", CODES, ids=lambda each: each.name)
 @pytest.mark.parametrize("code", [-1, 5, 255, 256, 300])
 def test_another_number_is_refused(notation: FourCodes, code: int) -> None:
-    with pytest.raises(UnreadableChange, match=f"{code} is none of"):
+    with pytest.raises(UnreadableChange, match=f"{code} is not one of"):
         notation.operation(code)
-    with pytest.raises(UnreadableChange, match=f"{code} is none of"):
+    with pytest.raises(UnreadableChange, match=f"{code} is not one of"):
         notation.operations_of(np.array([notation.codes[0], code]))
 
 
@@ -225,7 +225,7 @@ def test_a_letter_that_is_read_is_an_insert() -> None:
 
 @pytest.mark.parametrize(("notation", "label"), [(debezium.LETTERS, "t"), (row_words.WORDS, "refresh")])
 def test_a_word_that_is_not_about_a_row(notation: ThreeLabels, label: str) -> None:
-    with pytest.raises(NotConvertible, match=f"{label}.*none of"):
+    with pytest.raises(NotConvertible, match=f"{label}.*not one of"):
         notation.operations_of(pa.array([notation.labels[0], label]))
 
 

@@ -47,4 +47,4 @@ class FourCodes:
         return found
 
     def _unknown(self, code: int) -> UnreadableChange:
-        return UnreadableChange(what=self.name, why=f"{code} is none of {', '.join(map(str, self.codes))}")
+        return UnreadableChange(what=self.name, why=f"{code} is not one of {', '.join(map(str, self.codes))}")

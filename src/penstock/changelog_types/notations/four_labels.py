@@ -43,4 +43,4 @@ class FourLabels:
         return numbers.astype(np.uint8)
 
     def _unknown(self, label: object) -> UnreadableChange:
-        return UnreadableChange(what=self.name, why=f"{label!r} is none of {', '.join(self.labels)}")
+        return UnreadableChange(what=self.name, why=f"{label!r} is not one of {', '.join(self.labels)}")

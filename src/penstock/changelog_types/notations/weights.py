@@ -1,6 +1,6 @@
 """Z-set weights.
 
-operation → weight   always, and nothing is lost that a table could tell
+operation → weight   always, and nothing is lost that a table holds
 weight → operation   +n is n inserts, −n is n deletes; which of them belong together as updates is not in the
                      weights: that needs a key, see `pairs.py`
 """

@@ -1,8 +1,8 @@
-"""What a subscriber gets: rows as an Arrow record batch, shared and never copied.
+"""The event that a subscriber receives: rows as an Arrow record batch, shared and never copied.
 
 Events cannot change, so a clone is the same event: handing one to a thousand subscribers costs a thousand references,
 however many rows it has. `timestamp` and `sequence` are attributes; watermarks and snapshots have no sequence (None).
-The row-level event of the change buffer has the same name elsewhere; it is another type in another module.
+The row-level event of the ring has the same name; it is another type in another module.
 """
 
 from __future__ import annotations

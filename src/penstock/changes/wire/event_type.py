@@ -1,7 +1,7 @@
 """What kind of event a subscriber gets, in one byte.
 
-Its weight says which way an event goes. It is no count of rows: an update has +1 here and leaves the number of rows as
-it was. Whoever needs multiplicities sums rows, not events.
+Its weight says which way an event goes. It does not count rows: an update has +1 here and leaves the number of rows as
+it was. To count, sum rows.
 """
 
 from __future__ import annotations
