@@ -120,11 +120,12 @@ from penstock.settings import Settings
 from penstock.subscribe.all_changes import AllChanges
 from penstock.subscribe.callback import CallbackSubscription
 from penstock.subscribe.feed import Feed
+from penstock.subscribe.fetch import Delivery
 from penstock.subscribe.key_watch import KeyWatch, watch_key
 from penstock.subscribe.start import Start
 from penstock.subscribe.subscribe import subscribe
 from penstock.subscribe.subscribers import SubscriberRow, subscriber_rows
-from penstock.subscribe.subscription import Delivery, Subscription
+from penstock.subscribe.subscription import Subscription
 
 
 @dataclass(frozen=True, slots=True)
