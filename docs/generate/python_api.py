@@ -163,7 +163,7 @@ def text() -> str:
     _check_complete()
     parts = [
         "# Python",
-        "*Generated from the signatures and docstrings of `src/penstock/api.py`.*",
+        "*Generated from the signatures and docstrings of `src/penstock/api`.*",
         "Everything is a method of one object, `StreamTables`, which `penstock.open` returns. Errors are "
         "`PenstockError`s, "
         "see [errors](errors.md).",

@@ -1,0 +1,78 @@
+"""Open a warehouse: to compute in it, to look at it without Spark, or to repair its catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from penstock.api.open_warehouse import given_settings
+from penstock.api.stream_tables import StreamTables
+from penstock.arguments import checked
+from penstock.catalog.fault import fault, set_aside
+from penstock.catalog.open_catalog import catalog_place, open_catalog
+from penstock.catalog.warehouse_folder import require_warehouse, warehouse_folder
+from penstock.engine.spark.handed_in import SparkSession
+from penstock.errors import ReadOnly
+from penstock.refresh.repair import RepairReport
+from penstock.refresh.settle import refuse_broken_foreign
+from penstock.settings import Settings
+
+
+@checked
+def open(
+    path: str | Path,
+    *,
+    spark: SparkSession | None = None,
+    catalog: str | None = None,
+    settings: Settings | Mapping[str, Any] | None = None,
+) -> StreamTables:
+    """Open a warehouse, creating it if need be.
+
+    Without `spark`, a local Spark with Delta is started for it. `catalog` is a path to a SQLite file or an address,
+    `postgresql://user:password@host:port/database`; the default is the setting of that name, else a file in the
+    warehouse.
+    """
+    opened = StreamTables(path, spark=spark, catalog=catalog, settings=settings)
+    try:
+        opened.start()
+    except BaseException:
+        opened.close()
+        raise
+    return opened
+
+
+@checked
+def look(path: str | Path, *, settings: Settings | Mapping[str, Any] | None = None) -> StreamTables:
+    """Open a warehouse to look at it: Spark is started only when something has to be computed."""
+    return StreamTables(path, settings=settings)
+
+
+@checked
+def repair(
+    path: str | Path,
+    *,
+    spark: SparkSession | None = None,
+    catalog: str | None = None,
+    settings: Settings | Mapping[str, Any] | None = None,
+) -> RepairReport:
+    """Rebuild the catalog of a warehouse from its tables, also where `open` refuses because it is broken or lost.
+
+    A broken one is kept beside the new one. The report says what the tables do not tell, and what therefore is gone.
+    """
+    root = warehouse_folder(path)
+    require_warehouse(root)
+    place = catalog or catalog_place(root, Settings.load(root, **given_settings(settings)).catalog)
+    broken = fault(place)
+    if broken:
+        refuse_broken_foreign(root.resolve(), place)
+    kept = set_aside(place) if broken else None
+    # `open` refuses a warehouse with stream tables and no catalog; an empty catalog is enough.
+    with open_catalog(place) as held:
+        if held.read_only:
+            raise ReadOnly(place=root)
+    with open(root, spark=spark, catalog=catalog, settings=settings) as opened:
+        report = opened.repair()
+    lines = report.lines if kept is None else (f"{place} cannot be used ({broken}): kept as {kept}", *report.lines)
+    return replace(report, lines=lines, kept=kept)
