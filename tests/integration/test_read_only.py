@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 from penstock.api import look
 from penstock.catalog.model import Action, RefreshRecord, RefreshStatus
-from penstock.cli.commands import app
+from penstock.cli.app import app
 from penstock.errors import PenstockError
 from penstock.serve.server import Server
 from penstock.testing.published import Published

@@ -14,7 +14,7 @@ from penstock.api.find import find_stream_table, full_name, lost_names, minimum_
 from penstock.api.open_warehouse import given_settings, open_monitor, open_warehouse, reload_settings
 from penstock.api.refreshing import refresh_due, refresh_every, refresh_one, scheduler_of
 from penstock.api.script import ScriptRun
-from penstock.api.statement_result import SqlResult
+from penstock.api.statement_result import StatementResult
 from penstock.arguments import checked
 from penstock.catalog.model import UNSET, Alert, RefreshRecord, StreamTableMeta, UnsetType
 from penstock.catalog.warehouse_folder import warehouse_folder
@@ -116,7 +116,9 @@ class StreamTables:
 
     # -- SQL
 
-    def sql(self, text: str, *, yes: bool = False, progress: Report | None = None) -> SqlResult:
+    def sql(
+        self, text: str, *, yes: bool = False, progress: Report | None = None
+    ) -> StatementResult | Subscription | DataFrame:
         """Run statements: ours here, everything else by Spark. Returns the last one's result.
 
         Ours give a `StatementResult`, SUBSCRIBE a `Subscription`, Spark's a DataFrame; that of an INSERT or CREATE

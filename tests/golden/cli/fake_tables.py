@@ -24,7 +24,7 @@ from penstock.catalog.model import (
     StreamTableMeta,
 )
 from penstock.changes.wire.commit_changes import CommitChanges
-from penstock.cli.desk import Openers
+from penstock.cli.context.command_context import Openers
 from penstock.compile.reasons import link
 from penstock.engine.write.layout import FileLayout
 from penstock.errors import (

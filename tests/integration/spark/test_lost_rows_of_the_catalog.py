@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import penstock
-from penstock.cli.commands import app
+from penstock.cli.app import app
 from penstock.errors import CatalogError, CatalogLost
 from penstock.testing.oracle import assert_exact
 

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import penstock
 from penstock.catalog.open_catalog import CATALOG_FILE, open_catalog
 from penstock.catalog.warehouse_folder import is_warehouse, warehouse_folder
-from penstock.cli.commands import app
+from penstock.cli.app import app
 from penstock.errors import CatalogUnusable, InvalidSetting, WarehouseUnusable
 
 ADDRESSES = [

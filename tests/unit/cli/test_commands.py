@@ -16,9 +16,9 @@ import pytest
 from fake_tables import NOON, FakeSubscription, FakeTables, RefreshResult, RepairReport, fake_openers, revenue_commits
 from typer.testing import CliRunner, Result
 
-from penstock.cli import prompt
-from penstock.cli.commands import app
-from penstock.cli.desk import Desk
+from penstock.cli.app import app
+from penstock.cli.commands.sql import prompt
+from penstock.cli.context.command_context import Desk
 from penstock.errors import QueryFailed
 from penstock.settings import Settings
 
@@ -51,12 +51,12 @@ def test_every_command_is_listed() -> None:
 
 
 def test_help_does_not_load_spark() -> None:
-    code = "import sys; from penstock.cli.commands import app; app(['create', '--help'], standalone_mode=False)\n"
+    code = "import sys; from penstock.cli.app import app; app(['create', '--help'], standalone_mode=False)\n"
     code += "sys.exit(any(name.split('.')[0] in {'pyspark', 'deltalake', 'pyarrow', 'pandas'} for name in sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
 
 
-@pytest.mark.parametrize("module", ["typer", "penstock.cli.ctrl_c", "penstock.cli.versions"])
+@pytest.mark.parametrize("module", ["typer", "penstock.cli.context.ctrl_c", "penstock.cli.commands.observe.versions"])
 def test_an_interrupt_while_the_code_is_loaded_is_one_line(module: str) -> None:
     code = f"""
 import os, signal, sys

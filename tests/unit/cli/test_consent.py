@@ -15,8 +15,8 @@ import typer
 from fake_tables import FakeTables, fake_openers
 from typer.testing import CliRunner
 
-from penstock.cli.commands import app
-from penstock.cli.desk import Openers
+from penstock.cli.app import app
+from penstock.cli.context.command_context import Openers
 from penstock.errors import HasReaders
 
 REMOVING_OR_REBUILDING = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.cli.failure import told
+from penstock.cli.context.failure import told
 from penstock.errors import InvalidName
 
 

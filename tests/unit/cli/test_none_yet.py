@@ -9,7 +9,7 @@ from typer.testing import CliRunner, Result
 
 from penstock.catalog import StreamTableMeta
 from penstock.catalog.open_catalog import CATALOG_FILE, open_catalog
-from penstock.cli.commands import app
+from penstock.cli.app import app
 from penstock.names import TableName
 
 

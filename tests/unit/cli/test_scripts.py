@@ -10,9 +10,9 @@ import pytest
 from fake_tables import FakeTables, fake_openers
 from typer.testing import CliRunner, Result
 
-from penstock.cli import prompt
-from penstock.cli.commands import app
-from penstock.cli.desk import Desk
+from penstock.cli.app import app
+from penstock.cli.commands.sql import prompt
+from penstock.cli.context.command_context import Desk
 
 
 @pytest.fixture

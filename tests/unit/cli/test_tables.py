@@ -13,9 +13,9 @@ import pytest
 from pyspark.sql import Row
 from rich.console import Console
 
-from penstock.cli.answers import answer_table
-from penstock.cli.document import dumps, plain
-from penstock.cli.tables import console, one_line, print_rows, shown
+from penstock.cli.render.answers import answer_table
+from penstock.cli.render.document import dumps, plain
+from penstock.cli.render.tables import console, one_line, print_rows, shown
 from penstock.names import Frontier, TableName
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -1,0 +1,65 @@
+"""`penstock subscriptions`: durable subscriptions and how far each is behind."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from penstock.cli.context.command_context import looking
+from penstock.cli.context.consent import Yes, agree
+from penstock.cli.context.options import HERE, AsJson, Warehouse
+from penstock.cli.render.durations import moment
+
+
+def subscriptions(
+    ctx: typer.Context,
+    drop: Annotated[
+        str | None,
+        typer.Option("--drop", metavar="NAME", help="Forget this subscription.", show_default=False),
+    ] = None,
+    yes: Yes = False,
+    warehouse: Warehouse = HERE,
+    as_json: AsJson = False,
+) -> None:
+    """List durable subscriptions: what they read, and how many events they are behind.
+
+    A subscription keeps the changes that it has not acknowledged from being cleaned up; drop those that nobody uses.
+
+    \b
+    Examples:
+      penstock subscriptions
+      penstock subscriptions --drop mailer --yes
+    """
+    with looking(ctx, warehouse, as_json) as desk:
+        if drop is not None:
+            agree(f"Forget the subscription {drop}, and how far it has read?", yes=yes, as_json=as_json)
+            desk.tables.drop_subscription(drop)
+            if as_json:
+                desk.document({"dropped": drop})
+            else:
+                desk.print(f"dropped {drop}")
+            return
+        rows = desk.tables.subscriptions()
+        if as_json:
+            desk.document(rows)
+            return
+        if not rows:
+            desk.print("there are no durable subscriptions; make one with: penstock subscribe TABLE --durable NAME")
+            return
+        from penstock.cli.render.tables import table
+
+        titles = ["name", "stream table", "LSN", "behind", "acknowledged (UTC)", "created (UTC)"]
+        manners = ["", "", "right", "right", "keep", "keep"]
+        lines = [
+            (
+                row.name,
+                row.stream_table,
+                "–" if row.acknowledged is None else row.acknowledged,
+                "unknown" if row.behind is None else row.behind,
+                moment(row.acknowledged_at),
+                moment(row.created_at),
+            )
+            for row in rows
+        ]
+        desk.print(table(list(zip(titles, manners, strict=True)), lines))

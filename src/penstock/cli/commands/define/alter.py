@@ -1,0 +1,71 @@
+"""`penstock alter`: change what was defined. Only what is named changes."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from penstock.cli.context.command_context import failing, looking, opened
+from penstock.cli.context.consent import Yes, agree, all_the_same
+from penstock.cli.context.options import HERE, AsJson, Lag, Mode, Name, QueryFile, Warehouse, lag_value, read_query
+
+
+def alter(
+    ctx: typer.Context,
+    name: Name,
+    lag: Lag = None,
+    mode: Mode = None,
+    suspend: Annotated[bool, typer.Option("--suspend", help="Stop refreshing it on schedule.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Take it up again, and forget its errors.")] = False,
+    query: Annotated[
+        str | None, typer.Option("--query", metavar="QUERY", help="A new defining query.", show_default=False)
+    ] = None,
+    file: QueryFile = None,
+    yes: Yes = False,
+    warehouse: Warehouse = HERE,
+    as_json: AsJson = False,
+) -> None:
+    """Change lag, mode or query of a stream table, or suspend it.
+
+    Before another query takes the place of the old one, it asks; and once more if other stream tables could not read it
+    any more then.
+
+    \b
+    Examples:
+      penstock alter revenue --lag "10 minutes"
+      penstock alter revenue --suspend
+      penstock alter revenue -f revenue.sql --yes
+    """
+    if suspend and resume:
+        raise typer.BadParameter("--suspend and --resume exclude each other")
+    changes: dict[str, Any] = {}
+    if lag is not None:
+        changes["target_lag"] = lag_value(lag)
+    if mode is not None:
+        changes["refresh_mode"] = mode.upper()
+    if suspend or resume:
+        changes["status"] = "SUSPENDED" if suspend else "ACTIVE"
+    text = read_query(query, file)
+    if text is not None:
+        with failing(as_json):
+            from penstock.lang import check_query
+
+            changes["query"] = check_query(text)
+    if not changes:
+        raise typer.BadParameter("nothing to change: give --lag, --mode, --suspend, --resume, --query or --file")
+    if "query" in changes:
+        with looking(ctx, warehouse, as_json):
+            agree(f"Give {name} another query, and compute its rows anew?", yes=yes, as_json=as_json)
+    with opened(ctx, warehouse, as_json) as desk:
+
+        def change(cascade: bool) -> Any:
+            said = {"cascade": cascade} if "query" in changes else {}
+            with desk.working(f"changing {name}…"):
+                return desk.tables.alter_stream_table(name, **changes, **said)
+
+        altered = all_the_same(change, yes=yes, as_json=as_json)
+        if as_json:
+            desk.document(altered)
+        else:
+            desk.print(f"stream table {altered.name} {altered.message}")

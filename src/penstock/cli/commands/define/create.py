@@ -1,0 +1,89 @@
+"""`penstock create`: define a stream table."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from penstock.cli.context.command_context import Desk, failing, looking, opened
+from penstock.cli.context.consent import Yes, agree, all_the_same
+from penstock.cli.context.options import HERE, AsJson, Lag, Mode, Name, QueryFile, Warehouse, lag_value, read_query
+
+
+def create(
+    ctx: typer.Context,
+    name: Name,
+    query: Annotated[
+        str | None, typer.Argument(metavar="QUERY", help="The query that defines it.", show_default=False)
+    ] = None,
+    file: QueryFile = None,
+    lag: Lag = "1 minute",
+    mode: Mode = "AUTO",
+    key: Annotated[
+        list[str] | None,
+        typer.Option("--key", metavar="COLUMN", help="Columns that identify a row; repeat it.", show_default=False),
+    ] = None,
+    on_schedule: Annotated[
+        bool, typer.Option("--on-schedule", help="Leave it empty now; the first refresh fills it.")
+    ] = False,
+    or_replace: Annotated[
+        bool, typer.Option("--or-replace", help="Replace one of that name; asks if there is one.")
+    ] = False,
+    if_not_exists: Annotated[bool, typer.Option("--if-not-exists", help="Do nothing if there is one.")] = False,
+    yes: Yes = False,
+    warehouse: Warehouse = HERE,
+    as_json: AsJson = False,
+) -> None:
+    """Create a stream table and fill it.
+
+    \b
+    Examples:
+      penstock create revenue "SELECT region, sum(amount) AS total FROM orders GROUP BY region"
+      penstock create revenue -f revenue.sql --lag "5 minutes" --mode INCREMENTAL
+      penstock create per_day -f per_day.sql --lag DOWNSTREAM --key day
+    """
+    text = read_query(query, file)
+    if text is None:
+        raise typer.BadParameter("give the query as an argument or with --file")
+    if or_replace and if_not_exists:
+        raise typer.BadParameter("--or-replace and --if-not-exists exclude each other")
+    with failing(as_json):
+        from penstock.lang import check_query
+
+        checked = check_query(text)
+    if or_replace:
+        with looking(ctx, warehouse, as_json) as desk:
+            if _is_there(desk, name):
+                agree(f"Replace the definition of {name}, and compute its rows anew?", yes=yes, as_json=as_json)
+    with opened(ctx, warehouse, as_json) as desk:
+
+        def define(cascade: bool) -> Any:
+            with desk.working(f"creating {name}…") as progress:
+                return desk.tables.create_stream_table(
+                    name,
+                    checked,
+                    target_lag=lag_value(lag or "1 minute"),
+                    refresh_mode=(mode or "AUTO").upper(),
+                    initialize=not on_schedule,
+                    key=tuple(key) if key else None,
+                    or_replace=or_replace,
+                    if_not_exists=if_not_exists,
+                    cascade=cascade,
+                    progress=progress,
+                )
+
+        made = all_the_same(define, yes=yes, as_json=as_json)
+        if as_json:
+            desk.document(made)
+            return
+        told = "will be filled by its first refresh" if on_schedule else "is filled"
+        desk.print(f"stream table {name} {told if made.created else made.message}")
+        if made.effective_mode:
+            desk.print(f"  maintained {made.effective_mode}" + (f": {made.reason}" if made.reason else ""))
+
+
+def _is_there(desk: Desk, name: str) -> bool:
+    from penstock.names import TableName
+
+    return TableName.parse(name) in {TableName.parse(str(row.name)) for row in desk.tables.status()}

@@ -1,0 +1,43 @@
+"""`penstock drop`: remove stream tables with their rows and history."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from penstock.cli.context.command_context import looking, opened
+from penstock.cli.context.consent import Yes, agree
+from penstock.cli.context.options import HERE, AsJson, Name, Warehouse
+
+
+def drop(
+    ctx: typer.Context,
+    name: Name,
+    if_exists: Annotated[bool, typer.Option("--if-exists", help="Do nothing if there is none.")] = False,
+    cascade: Annotated[bool, typer.Option("--cascade", help="Drop the stream tables that read it, too.")] = False,
+    yes: Yes = False,
+    warehouse: Warehouse = HERE,
+    as_json: AsJson = False,
+) -> None:
+    """Drop a stream table, its stored rows and its history. Sources are left alone.
+
+    It asks first.
+
+    \b
+    Examples:
+      penstock drop revenue
+      penstock drop revenue --cascade --yes
+    """
+    readers = " and everything that reads it" if cascade else ""
+    with looking(ctx, warehouse, as_json):
+        agree(f"Drop {name}{readers}, with all stored rows?", yes=yes, as_json=as_json)
+    with opened(ctx, warehouse, as_json) as desk:
+        with desk.working(f"dropping {name}…"):
+            dropped = desk.tables.drop_stream_table(name, if_exists=if_exists, cascade=cascade)
+        if as_json:
+            desk.document({"dropped": dropped})
+        elif dropped:
+            desk.print("dropped " + ", ".join(map(str, dropped)))
+        else:
+            desk.print(f"there was no stream table {name}")

@@ -1,0 +1,41 @@
+"""`penstock doctor`: is everything there that Penstock needs? Something missing is exit code 1."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from penstock.cli.context.command_context import Desk, failing, openers
+from penstock.cli.context.options import HERE, AsJson, Warehouse
+
+
+def doctor(
+    ctx: typer.Context,
+    deep: Annotated[bool, typer.Option("--deep", help="Also start Spark and write a small table.")] = False,
+    warehouse: Warehouse = HERE,
+    as_json: AsJson = False,
+) -> None:
+    """Check that everything Penstock needs is there.
+
+    Looks at Java, Spark, the Delta jars and the warehouse, and says what to do about what is amiss.
+
+    \b
+    Examples:
+      penstock doctor
+      penstock doctor --deep
+    """
+    with failing(as_json):
+        desk = Desk(None, as_json)
+        with desk.working("looking around…"):
+            checks = openers(ctx).diagnose(warehouse, deep)
+        if as_json:
+            desk.document(checks)
+        else:
+            for check in checks:
+                mark = typer.style("ok  ", fg="green") if check.ok else typer.style("FAIL", fg="red", bold=True)
+                desk.print(f"{mark}  {check.name}: {check.found}")
+                if check.advice and not check.ok:
+                    desk.print(f"      {check.advice}")
+        if not all(check.ok for check in checks):
+            raise typer.Exit(1)

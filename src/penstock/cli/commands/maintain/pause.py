@@ -1,0 +1,24 @@
+"""`penstock pause`: no scheduler of this catalog starts a refresh until `penstock resume`."""
+
+from __future__ import annotations
+
+import typer
+
+from penstock.cli.context.command_context import looking
+from penstock.cli.context.options import HERE, AsJson, Warehouse
+
+
+def pause(ctx: typer.Context, warehouse: Warehouse = HERE, as_json: AsJson = False) -> None:
+    """Keep all schedulers from starting refreshes. What runs ends; `penstock refresh` still works.
+
+    \b
+    Examples:
+      penstock pause
+      penstock resume
+    """
+    with looking(ctx, warehouse, as_json) as desk:
+        desk.tables.pause()
+        if as_json:
+            desk.document({"paused": True})
+            return
+        desk.print("paused; go on with: penstock resume")

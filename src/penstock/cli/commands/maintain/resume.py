@@ -1,0 +1,23 @@
+"""`penstock resume`: schedulers go on after `penstock pause`."""
+
+from __future__ import annotations
+
+import typer
+
+from penstock.cli.context.command_context import looking
+from penstock.cli.context.options import HERE, AsJson, Warehouse
+
+
+def resume(ctx: typer.Context, warehouse: Warehouse = HERE, as_json: AsJson = False) -> None:
+    """Let schedulers go on after `penstock pause`. One suspended table is resumed by `penstock alter NAME --resume`.
+
+    \b
+    Examples:
+      penstock resume
+    """
+    with looking(ctx, warehouse, as_json) as desk:
+        desk.tables.resume()
+        if as_json:
+            desk.document({"paused": False})
+            return
+        desk.print("schedulers go on")

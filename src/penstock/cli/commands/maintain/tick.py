@@ -1,0 +1,49 @@
+"""`penstock tick`: let the scheduler look once: refresh what is due, and nothing else."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from penstock.cli.commands.maintain.refresh import results_table
+from penstock.cli.context.command_context import opened
+from penstock.cli.context.options import HERE, AsJson, Warehouse
+
+
+def tick(
+    ctx: typer.Context,
+    now: Annotated[
+        datetime | None,
+        typer.Option(
+            "--now",
+            formats=["%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S%z"],
+            help="Pretend that it is this moment (UTC unless it says otherwise).",
+            show_default=False,
+        ),
+    ] = None,
+    warehouse: Warehouse = HERE,
+    as_json: AsJson = False,
+) -> None:
+    """Refresh every stream table that is due, once. Made for cron: a failed refresh is exit code 1.
+
+    \b
+    Examples:
+      penstock tick
+      penstock tick --json
+    """
+    at = now.replace(tzinfo=UTC) if now is not None and now.tzinfo is None else now
+    with opened(ctx, warehouse, as_json) as desk:
+        with desk.working("looking for what is due…"):
+            results = desk.tables.tick(at)
+        if as_json:
+            desk.document(results)
+        elif results:
+            desk.print(results_table(results))
+        elif desk.tables.is_paused():
+            desk.print("paused; go on with: penstock resume")
+        else:
+            desk.print("nothing is due")
+        if any(it.error is not None for it in results):
+            raise typer.Exit(1)

@@ -1,0 +1,54 @@
+"""`penstock versions`: what each version of a stream table shows."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from penstock.cli.context.command_context import looking
+from penstock.cli.context.options import HERE, AsJson, Name, Warehouse
+from penstock.cli.render.durations import moment
+
+
+def versions(
+    ctx: typer.Context,
+    name: Name,
+    limit: Annotated[int, typer.Option("-n", "--limit", min=1, help="No more versions than this.")] = 20,
+    warehouse: Warehouse = HERE,
+    as_json: AsJson = False,
+) -> None:
+    """Show the data timestamp and the source versions behind each version of a stream table.
+
+    \b
+    Examples:
+      penstock versions revenue
+      penstock versions revenue -n 1 --json
+    """
+    with looking(ctx, warehouse, as_json) as desk:
+        shown = desk.tables.versions(name, limit)
+        if as_json:
+            desk.document(shown)
+            return
+        if not shown:
+            desk.print("it was never filled")
+            return
+        from penstock.cli.render.tables import table
+
+        titles = ("version", "shows (UTC)", "action", "+rows", "−rows", "of")
+        desk.print(
+            table(
+                list(zip(titles, ("right", "keep", "keep", "right", "right", ""), strict=True)),
+                (
+                    (
+                        it.version,
+                        moment(it.data_timestamp),
+                        it.action,
+                        it.rows_inserted,
+                        it.rows_deleted,
+                        ", ".join(f"{source}@{at}" for source, at in {**it.bases, **it.sources}.items()),
+                    )
+                    for it in shown
+                ),
+            )
+        )
