@@ -12,12 +12,14 @@ from unittest.mock import patch
 
 import pytest
 import typer
-from fake_tables import FakeTables, fake_openers
+from fake_tables import FakeTables, fake_openers, recorded
 from typer.testing import CliRunner
 
+from penstock.api import StatementResult
 from penstock.cli.app import app
 from penstock.cli.context.command_context import Openers
 from penstock.errors import HasReaders
+from penstock.refresh.result import Report
 
 REMOVING_OR_REBUILDING = [
     ["drop", "other"],
@@ -145,9 +147,11 @@ def test_where_standard_input_is_closed_nobody_can_be_asked(warehouse: Path) -> 
 class Read(FakeTables):
     """A warehouse in which stream tables read what is to be dropped."""
 
-    def _sql(self, text: str, yes: bool = False) -> None:
+    @recorded
+    def sql(self, text: str, *, yes: bool = False, progress: Report | None = None) -> StatementResult:
         if not yes:
             raise HasReaders(statement=text, sources="shop.orders", readers="shop.revenue")
+        return StatementResult("nothing", (), ())
 
 
 def test_a_source_that_is_read_is_dropped_with_yes_or_after_a_question(warehouse: Path) -> None:

@@ -10,27 +10,35 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
 from penstock.cli.context import failure
 from penstock.cli.context.progress_line import Reporter, working
 
+if TYPE_CHECKING:
+    from penstock.cli.context.stream_tables import CommandTables
+    from penstock.engine.spark.doctor import Check
+    from penstock.refresh.repair import RepairReport
+
 _REPEATED: Final = frozenset({"refresh_failed", "auto_suspended"})
 
 
-def _open(path: Path) -> Any:
-    return import_module("penstock.api").open(path)
+def _open(path: Path) -> CommandTables:
+    from penstock import api
+
+    return api.open(path)
 
 
-def _look(path: Path) -> Any:
-    return import_module("penstock.api").look(path)
+def _open_lazily(path: Path) -> CommandTables:
+    from penstock import api
+
+    return api.look(path)
 
 
-def _fault(path: Path) -> str | None:
+def _catalog_fault(path: Path) -> str | None:
     from penstock.catalog.fault import fault
     from penstock.catalog.open_catalog import catalog_place
     from penstock.settings import Settings
@@ -38,33 +46,35 @@ def _fault(path: Path) -> str | None:
     return fault(catalog_place(path, Settings.load(path).catalog))
 
 
-def _repair(path: Path) -> Any:
-    return import_module("penstock.api").repair(path)
+def _repair(path: Path) -> RepairReport:
+    from penstock import api
+
+    return api.repair(path)
 
 
-def _diagnose(path: Path, deep: bool) -> Any:
-    return import_module("penstock.engine.spark.doctor").diagnose(path, deep=deep)
+def _check_machine(path: Path, deep: bool) -> list[Check]:
+    from penstock.engine.spark import doctor
+
+    return doctor.diagnose(path, deep=deep)
 
 
 @dataclass(frozen=True)
 class Openers:
     """Where the API comes from."""
 
-    open: Callable[[Path], Any] = _open
-    look: Callable[[Path], Any] = _look
-    """The same without starting Spark."""
-    fault: Callable[[Path], str | None] = _fault
-    """Why the catalog cannot be used, if so."""
-    repair: Callable[[Path], Any] = _repair
-    diagnose: Callable[[Path, bool], Any] = _diagnose
+    open: Callable[[Path], CommandTables] = _open
+    open_lazily: Callable[[Path], CommandTables] = _open_lazily
+    """The same; Spark starts only when something has to be computed."""
+    catalog_fault: Callable[[Path], str | None] = _catalog_fault
+    """Why the catalog cannot be used; None if it can."""
+    repair: Callable[[Path], RepairReport] = _repair
+    check_machine: Callable[[Path, bool], list[Check]] = _check_machine
 
 
 @dataclass
-class Desk:
-    """One command at work."""
+class Output:
+    """Where a command prints: for a person, or one JSON document."""
 
-    tables: Any
-    """The opened `StreamTables`."""
     as_json: bool
 
     def document(self, value: Any) -> None:
@@ -87,13 +97,20 @@ class Desk:
         return working(text)
 
 
+@dataclass
+class CommandContext(Output):
+    """One command at work in an opened warehouse."""
+
+    tables: CommandTables
+
+
 def openers(ctx: typer.Context) -> Openers:
     """The seam of this run."""
     return ctx.obj if isinstance(ctx.obj, Openers) else Openers()
 
 
 @contextmanager
-def failing(as_json: bool) -> Iterator[None]:
+def reporting_errors(as_json: bool) -> Iterator[None]:
     """Turn any error of the block into a message and an exit code; that nobody reads any more is none."""
     try:
         yield
@@ -109,25 +126,27 @@ def failing(as_json: bool) -> Iterator[None]:
         if as_json:
             from penstock.cli.render.document import dumps
 
-            typer.echo(dumps({"error": failure.told(error)}))
+            typer.echo(dumps({"error": failure.as_data(error)}))
         else:
-            failure.show(error)
+            failure.print_error(error)
         raise typer.Exit(failure.exit_code(error)) from None
 
 
 @contextmanager
-def opened(ctx: typer.Context, warehouse: Path, as_json: bool, *, goes_on: bool = False) -> Iterator[Desk]:
-    """Open the warehouse for a command that computes, and that `goes_on` or ends when a refresh fails."""
-    with failing(as_json):
+def opened(
+    ctx: typer.Context, warehouse: Path, as_json: bool, *, keeps_running: bool = False
+) -> Iterator[CommandContext]:
+    """Open the warehouse for a command that computes, and that `keeps_running` or ends when a refresh fails."""
+    with reporting_errors(as_json):
         require_warehouse(warehouse)
         with working("starting Spark…"):
             tables = openers(ctx).open(warehouse)
-        with tables, nullcontext() if goes_on else _said_once():
-            yield Desk(tables, as_json)
+        with tables, nullcontext() if keeps_running else _without_repeated_warnings():
+            yield CommandContext(as_json, tables)
 
 
 @contextmanager
-def _said_once() -> Iterator[None]:
+def _without_repeated_warnings() -> Iterator[None]:
     """Keep warnings that only repeat the error that the command ends with from the terminal."""
     logger = logging.getLogger("penstock")
     handler = logging.StreamHandler()
@@ -145,12 +164,12 @@ def _said_once() -> Iterator[None]:
 
 
 @contextmanager
-def looking(ctx: typer.Context, warehouse: Path, as_json: bool) -> Iterator[Desk]:
+def opened_lazily(ctx: typer.Context, warehouse: Path, as_json: bool) -> Iterator[CommandContext]:
     """Open the warehouse for a command that only looks: Spark stays where it is."""
-    with failing(as_json):
+    with reporting_errors(as_json):
         require_warehouse(warehouse)
-        with openers(ctx).look(warehouse) as tables:
-            yield Desk(tables, as_json)
+        with openers(ctx).open_lazily(warehouse) as tables:
+            yield CommandContext(as_json, tables)
 
 
 def require_warehouse(path: Path) -> None:

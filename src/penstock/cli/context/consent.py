@@ -19,7 +19,7 @@ Done = TypeVar("Done")
 Yes = Annotated[bool, typer.Option("-y", "--yes", help="Do not ask; needed where nobody can be asked.")]
 
 
-def agree(question: str, *, yes: bool, as_json: bool) -> None:
+def confirm(question: str, *, yes: bool, as_json: bool) -> None:
     """Return if somebody wants it; end the command if not. Called with the warehouse open, before it is changed."""
     if yes:
         return
@@ -33,7 +33,7 @@ def can_ask(as_json: bool) -> bool:
     return not as_json and is_terminal(sys.stdin) and is_terminal(sys.stdout)
 
 
-def all_the_same(act: Callable[[bool], Done], *, yes: bool, as_json: bool) -> Done:
+def confirm_if_refused(act: Callable[[bool], Done], *, yes: bool, as_json: bool) -> Done:
     """What an act returns that takes a yes or none; where it is refused for the sake of others, a terminal is asked."""
     try:
         return act(yes)

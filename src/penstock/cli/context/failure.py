@@ -17,7 +17,7 @@ from penstock.errors import InternalError, NotConfirmed, PenstockError
 TRACEBACK = "PENSTOCK_TRACEBACK"
 
 
-def told(error: Exception) -> dict[str, Any]:
+def as_data(error: Exception) -> dict[str, Any]:
     """The error as plain data."""
     if isinstance(error, PenstockError):
         return error.to_json()
@@ -26,11 +26,11 @@ def told(error: Exception) -> dict[str, Any]:
     return InternalError(why=f"{type(error).__name__}: {error}").to_json()
 
 
-def show(error: Exception) -> None:
+def print_error(error: Exception) -> None:
     """Print the error for a person, on stderr."""
     if os.environ.get(TRACEBACK):
         traceback.print_exception(error)
-    facts = told(error)
+    facts = as_data(error)
     head = typer.style(f"error[{facts['condition']}]:", fg="red", bold=True)
     message = str(facts["message"]).removeprefix(f"[{facts['condition']}] ")
     typer.echo(f"{head} {message}", err=True)

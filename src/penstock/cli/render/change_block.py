@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.text import Text
 
-from penstock.cli.render.durations import moment
-from penstock.cli.render.tables import cell, fits, is_numeric, print_fields, shown, table
+from penstock.cli.render.durations import format_moment
+from penstock.cli.render.tables import as_text, cell, fits, is_numeric, print_fields, table
 
 if TYPE_CHECKING:
     from penstock.changes.wire.commit_changes import CommitChanges
@@ -70,7 +70,7 @@ def tally(came: int, went: int, changed: int) -> str:
 
 def _facts(changes: CommitChanges) -> Text:
     first, last = changes.first_lsn, changes.last_lsn
-    facts = Text.assemble((moment(changes.committed_at), "bold"))
+    facts = Text.assemble((format_moment(changes.committed_at), "bold"))
     facts.append(f"  version {changes.version}  LSN {first}" + (f"–{last}" if last > first else "") + "  ")
     if changes.refreshed is not None:
         rows = changes.refreshed.num_rows
@@ -116,6 +116,6 @@ def _print_changes(out: Console, columns: Sequence[str], changes: Sequence[_Chan
 
 def _compared(old: Any, new: Any) -> Text:
     """A cell of a row that changed; `shown` decides, so NaN did not change and 1.0 became 1.00."""
-    if shown(old) == shown(new):
+    if as_text(old) == as_text(new):
         return cell(new)
-    return Text.assemble((shown(old), "red"), (" → ", "dim"), (shown(new), "bold green"))
+    return Text.assemble((as_text(old), "red"), (" → ", "dim"), (as_text(new), "bold green"))

@@ -7,19 +7,17 @@ from datetime import UTC, datetime, timedelta
 _UNITS = (("d", 86400), ("h", 3600), ("m", 60), ("s", 1))
 
 
-def spoken(duration: timedelta | float | str | None, missing: str = "–") -> str:
+def format_duration(duration: timedelta | float | None, missing: str = "–") -> str:
     """A duration in its two largest units.
 
-    >>> spoken(0.2134), spoken(12), spoken(timedelta(minutes=1, seconds=30)), spoken(90000), spoken(None)
-    ('213 ms', '12 s', '1 m 30 s', '1 d 1 h', '–')
+    >>> [format_duration(seconds) for seconds in (0.2134, 12, timedelta(minutes=1, seconds=30), 90000, None)]
+    ['213 ms', '12 s', '1 m 30 s', '1 d 1 h', '–']
     """
     if duration is None:
         return missing
-    if isinstance(duration, str):
-        return duration
     seconds = duration.total_seconds() if isinstance(duration, timedelta) else float(duration)
     if seconds < 0:
-        return "-" + spoken(-seconds)
+        return "-" + format_duration(-seconds)
     if 0 < seconds < 1:
         return f"{max(1, round(seconds * 1000))} ms"
     if seconds < 10:
@@ -35,7 +33,7 @@ def spoken(duration: timedelta | float | str | None, missing: str = "–") -> st
     return " ".join(part for part in parts if part)
 
 
-def moment(at: datetime | None, missing: str = "–") -> str:
+def format_moment(at: datetime | None, missing: str = "–") -> str:
     """A moment in UTC, to the second."""
     if at is None:
         return missing

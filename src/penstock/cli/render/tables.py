@@ -66,14 +66,14 @@ def cell(value: Any) -> Text:
         return Text("NULL", style="dim")
     if isinstance(value, Text):
         return value
-    text = shown(value)
+    text = as_text(value)
     return Text(text, style=_STYLES.get(text, ""))
 
 
-def shown(value: Any) -> str:
+def as_text(value: Any) -> str:
     """A value as text: as SQL would print it rather than as Python would.
 
-    >>> shown({"a": [Decimal("0E-3"), None]}), shown(float("nan")), shown(timedelta(days=1, seconds=1.5))
+    >>> as_text({"a": [Decimal("0E-3"), None]}), as_text(float("nan")), as_text(timedelta(days=1, seconds=1.5))
     ('{a: [0.000, NULL]}', 'NaN', '1 00:00:01.500000')
     """
     if value is None:
@@ -93,17 +93,19 @@ def shown(value: Any) -> str:
     if isinstance(value, tuple) and hasattr(value, "__fields__"):
         # A struct; its fields may have the same name, so it is no mapping.
         return (
-            "{" + ", ".join(f"{name}: {shown(item)}" for name, item in zip(value.__fields__, value, strict=True)) + "}"
+            "{"
+            + ", ".join(f"{name}: {as_text(item)}" for name, item in zip(value.__fields__, value, strict=True))
+            + "}"
         )
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{shown(key)}: {shown(item)}" for key, item in value.items()) + "}"
+        return "{" + ", ".join(f"{as_text(key)}: {as_text(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(shown(item) for item in value) + "]"
+        return "[" + ", ".join(as_text(item) for item in value) + "]"
     return str(value)
 
 
 def _braced(items: Iterable[tuple[Any, Any]]) -> str:
-    return "{" + ", ".join(f"{shown(name)}: {shown(item)}" for name, item in items) + "}"
+    return "{" + ", ".join(f"{as_text(name)}: {as_text(item)}" for name, item in items) + "}"
 
 
 def _interval(value: timedelta) -> str:
@@ -122,7 +124,7 @@ def one_line(text: str) -> str:
 def print_rows(out: Console, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """A result set, as a table if it fits, else record by record."""
     widths = [
-        max([len(name), *(len(shown(row[at])) for row in rows)], default=len(name)) for at, name in enumerate(columns)
+        max([len(name), *(len(as_text(row[at])) for row in rows)], default=len(name)) for at, name in enumerate(columns)
     ]
     if fits(out, widths):
         right = [is_numeric(row[at] for row in rows) for at in range(len(columns))]

@@ -11,16 +11,23 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
-from penstock.cli.context.command_context import Desk
+from penstock.cli.context.command_context import CommandContext
+
+if TYPE_CHECKING:
+    from penstock.changes.wire.commit_changes import CommitChanges
+    from penstock.cli.context.stream_tables import Changes
+
 
 Form = Literal["people", "json", "debezium"]
+PrintCommit = Callable[["CommitChanges"], tuple[int, int, int]]
+"""Prints a commit; returns how many rows came, went and changed."""
 
 
 def follow(
-    desk: Desk,
-    subscription: Any,
+    command: CommandContext,
+    subscription: Changes,
     *,
     rows: int,
     form: Form = "people",
@@ -28,65 +35,67 @@ def follow(
     durable: bool = False,
 ) -> None:
     """Print commit after commit; for people, with `rows` changes of each at most, and a summary at the end."""
-    tell = _for_people(rows) if form == "people" else _lines(form)
+    print_commit = _block_printer(rows) if form == "people" else _line_printer(form)
     if form == "people":
         reached = f"LSN {subscription.position}, version {subscription.version}"
-        desk.print(f"following {subscription.stream_table} after {reached}; stop with Ctrl-C\n")
+        command.print(f"following {subscription.stream_table} after {reached}; stop with Ctrl-C\n")
     seen, totals = 0, (0, 0, 0)
     with subscription, _until_stopped(subscription):
         while commits is None or seen < commits:
             changes = subscription.next_commit()
             if changes is None:
                 break
-            told = tell(changes)
+            counted = print_commit(changes)
             sys.stdout.flush()
             if durable:
                 subscription.acknowledge()
             seen += 1
-            totals = (totals[0] + told[0], totals[1] + told[1], totals[2] + told[2])
+            totals = (totals[0] + counted[0], totals[1] + counted[1], totals[2] + counted[2])
     if form == "people":
-        desk.print(_summary(subscription, seen, totals, durable))
+        command.print(_summary(subscription, seen, totals, durable))
 
 
-def _for_people(rows: int) -> Callable[[Any], tuple[int, int, int]]:
+def _block_printer(rows: int) -> PrintCommit:
+    """For people: a block per commit."""
     from penstock.cli.render.change_block import counts, print_block
     from penstock.cli.render.tables import console
 
     out = console()
 
-    def tell(changes: Any) -> tuple[int, int, int]:
+    def print_commit(changes: CommitChanges) -> tuple[int, int, int]:
         print_block(out, changes, rows)
         return counts(changes)
 
-    return tell
+    return print_commit
 
 
-def _lines(form: Form) -> Callable[[Any], tuple[int, int, int]]:
+def _line_printer(form: Form) -> PrintCommit:
+    """For programs: a line per change, which nobody counts."""
     from penstock.changes.wire.commit_lines import changelog_lines, envelope_lines
 
     lines_of = changelog_lines if form == "json" else envelope_lines
 
-    def tell(changes: Any) -> tuple[int, int, int]:
+    def print_commit(changes: CommitChanges) -> tuple[int, int, int]:
         sys.stdout.write("".join(line.decode() + "\n" for line in lines_of(changes)))
         return 0, 0, 0
 
-    return tell
+    return print_commit
 
 
-def _summary(subscription: Any, commits: int, totals: tuple[int, int, int], durable: bool) -> str:
+def _summary(subscription: Changes, commits: int, totals: tuple[int, int, int], durable: bool) -> str:
     from penstock.cli.render.change_block import tally
 
-    told = f"{commits} commit{'' if commits == 1 else 's'}"
+    done = f"{commits} commit{'' if commits == 1 else 's'}"
     if commits:
-        told += f", {tally(*totals)}"
+        done += f", {tally(*totals)}"
     if subscription.dropped:
-        told += f", {subscription.dropped} events left out"
+        done += f", {subscription.dropped} events left out"
     again = f"; {subscription.id} goes on there" if durable else ""
-    return f"stopped at LSN {subscription.position} after {told}{again}"
+    return f"stopped at LSN {subscription.position} after {done}{again}"
 
 
 @contextmanager
-def _until_stopped(subscription: Any) -> Iterator[None]:
+def _until_stopped(subscription: Changes) -> Iterator[None]:
     """Ctrl-C and SIGTERM end the subscription, not the process."""
 
     def stop(number: int, frame: FrameType | None) -> None:

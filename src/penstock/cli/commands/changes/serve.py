@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.context.command_context import looking
+from penstock.cli.context.command_context import opened_lazily
 from penstock.cli.context.options import HERE, Warehouse
 
 MEGABYTE = 1024 * 1024
@@ -62,14 +62,17 @@ def serve(
       penstock serve --port 9000 --cors https://dashboard.example
       penstock serve --host 0.0.0.0 --tokens tokens.toml -w warehouse/
     """
-    with looking(ctx, warehouse, as_json=False) as desk:
+    with opened_lazily(ctx, warehouse, as_json=False) as command:
+        from penstock.api import StreamTables
         from penstock.serve.access import Access
         from penstock.serve.limits import Limits
         from penstock.serve.server import Server
 
         access = Access() if tokens is None else Access.read(tokens)
+        # The server reads changelogs, which only a real warehouse has.
+        assert isinstance(command.tables, StreamTables)
         server = Server(
-            desk.tables,
+            command.tables,
             access,
             host=host,
             port=port,
@@ -78,8 +81,8 @@ def serve(
             limits=Limits(connections=connections, buffer_bytes=buffer * MEGABYTE),
         )
         token = "" if access.is_open else ' -H "Authorization: Bearer $TOKEN"'
-        desk.print(f"serving {desk.tables.path} at {server.url}; stop with Ctrl-C or SIGTERM")
-        desk.print(f"  curl{token} {server.url}/tables")
-        desk.print(f"  curl -N{token} '{server.url}/tables/NAME/stream?start=snapshot'")
+        command.print(f"serving {command.tables.path} at {server.url}; stop with Ctrl-C or SIGTERM")
+        command.print(f"  curl{token} {server.url}/tables")
+        command.print(f"  curl -N{token} '{server.url}/tables/NAME/stream?start=snapshot'")
         server.run()
-        desk.print("stopped; every stream was ended")
+        command.print("stopped; every stream was ended")

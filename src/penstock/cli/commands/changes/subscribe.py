@@ -1,15 +1,18 @@
-"""`penstock subscribe`: the changes of a stream table as they are committed, by whichever process; starts no Spark."""
+"""`penstock subscribe`: the changes of a stream table as they are committed, by any process; starts no Spark."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from penstock.cli.commands.changes.follow import Form, follow
-from penstock.cli.context.command_context import looking
+from penstock.cli.context.command_context import opened_lazily
 from penstock.cli.context.options import HERE, Name, Warehouse
+
+if TYPE_CHECKING:
+    from penstock.subscribe.subscription import Delivery
 
 
 def subscribe(
@@ -86,11 +89,11 @@ def subscribe(
         raise typer.BadParameter("give --json or --debezium, not both")
     if policy == "demand":
         raise typer.BadParameter("demand is for programs, which ask for commits one by one", param_hint="--policy")
-    begin = _moment(timestamp)
+    begin = _timestamp(timestamp)
     chosen = None if columns is None else [each.strip() for each in columns.split(",") if each.strip()]
     # Lines are for machines, but an error among them would be taken for a change: it goes to stderr.
-    with looking(ctx, warehouse, as_json=False) as desk:
-        subscription = desk.tables.subscribe(
+    with opened_lazily(ctx, warehouse, as_json=False) as command:
+        subscription = command.tables.subscribe(
             name,
             start=start,
             version=version,
@@ -99,14 +102,14 @@ def subscribe(
             where=where,
             columns=chosen,
             policy=policy,
-            delivery=delivery,
+            delivery=cast("Delivery", delivery),
             durable=durable,
         )
         form: Form = "json" if as_json else "debezium" if debezium else "people"
-        follow(desk, subscription, rows=rows, form=form, commits=limit, durable=durable is not None)
+        follow(command, subscription, rows=rows, form=form, commits=limit, durable=durable is not None)
 
 
-def _moment(text: str | None) -> datetime | None:
+def _timestamp(text: str | None) -> datetime | None:
     if text is None:
         return None
     from penstock.changes.filter.moments import read_timestamp

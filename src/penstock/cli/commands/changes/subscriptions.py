@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.context.command_context import looking
-from penstock.cli.context.consent import Yes, agree
+from penstock.cli.context.command_context import opened_lazily
+from penstock.cli.context.consent import Yes, confirm
 from penstock.cli.context.options import HERE, AsJson, Warehouse
-from penstock.cli.render.durations import moment
+from penstock.cli.render.durations import format_moment
 
 
 def subscriptions(
@@ -31,21 +31,21 @@ def subscriptions(
       penstock subscriptions
       penstock subscriptions --drop mailer --yes
     """
-    with looking(ctx, warehouse, as_json) as desk:
+    with opened_lazily(ctx, warehouse, as_json) as command:
         if drop is not None:
-            agree(f"Forget the subscription {drop}, and how far it has read?", yes=yes, as_json=as_json)
-            desk.tables.drop_subscription(drop)
+            confirm(f"Forget the subscription {drop}, and how far it has read?", yes=yes, as_json=as_json)
+            command.tables.drop_subscription(drop)
             if as_json:
-                desk.document({"dropped": drop})
+                command.document({"dropped": drop})
             else:
-                desk.print(f"dropped {drop}")
+                command.print(f"dropped {drop}")
             return
-        rows = desk.tables.subscriptions()
+        rows = command.tables.subscriptions()
         if as_json:
-            desk.document(rows)
+            command.document(rows)
             return
         if not rows:
-            desk.print("there are no durable subscriptions; make one with: penstock subscribe TABLE --durable NAME")
+            command.print("there are no durable subscriptions; make one with: penstock subscribe TABLE --durable NAME")
             return
         from penstock.cli.render.tables import table
 
@@ -57,9 +57,9 @@ def subscriptions(
                 row.stream_table,
                 "–" if row.acknowledged is None else row.acknowledged,
                 "unknown" if row.behind is None else row.behind,
-                moment(row.acknowledged_at),
-                moment(row.created_at),
+                format_moment(row.acknowledged_at),
+                format_moment(row.created_at),
             )
             for row in rows
         ]
-        desk.print(table(list(zip(titles, manners, strict=True)), lines))
+        command.print(table(list(zip(titles, manners, strict=True)), lines))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from penstock.cli.context.command_context import failing, looking, opened
-from penstock.cli.context.consent import Yes, agree, all_the_same
+from penstock.cli.context.command_context import opened, opened_lazily, reporting_errors
+from penstock.cli.context.consent import Yes, confirm, confirm_if_refused
 from penstock.cli.context.options import HERE, AsJson, Lag, Mode, Name, QueryFile, Warehouse, lag_value, read_query
+
+if TYPE_CHECKING:
+    from penstock.refresh.outcome import StreamTableInfo
 
 
 def alter(
@@ -17,7 +20,9 @@ def alter(
     lag: Lag = None,
     mode: Mode = None,
     suspend: Annotated[bool, typer.Option("--suspend", help="Stop refreshing it on schedule.")] = False,
-    resume: Annotated[bool, typer.Option("--resume", help="Take it up again, and forget its errors.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Refresh it on schedule again, and forget its errors.")
+    ] = False,
     query: Annotated[
         str | None, typer.Option("--query", metavar="QUERY", help="A new defining query.", show_default=False)
     ] = None,
@@ -28,8 +33,7 @@ def alter(
 ) -> None:
     """Change lag, mode or query of a stream table, or suspend it.
 
-    Before another query takes the place of the old one, it asks; and once more if other stream tables could not read it
-    any more then.
+    It asks before it replaces the query, and asks again if other stream tables could then no longer read this one.
 
     \b
     Examples:
@@ -48,24 +52,24 @@ def alter(
         changes["status"] = "SUSPENDED" if suspend else "ACTIVE"
     text = read_query(query, file)
     if text is not None:
-        with failing(as_json):
+        with reporting_errors(as_json):
             from penstock.lang import check_query
 
             changes["query"] = check_query(text)
     if not changes:
         raise typer.BadParameter("nothing to change: give --lag, --mode, --suspend, --resume, --query or --file")
     if "query" in changes:
-        with looking(ctx, warehouse, as_json):
-            agree(f"Give {name} another query, and compute its rows anew?", yes=yes, as_json=as_json)
-    with opened(ctx, warehouse, as_json) as desk:
+        with opened_lazily(ctx, warehouse, as_json):
+            confirm(f"Give {name} another query, and compute its rows anew?", yes=yes, as_json=as_json)
+    with opened(ctx, warehouse, as_json) as command:
 
-        def change(cascade: bool) -> Any:
-            said = {"cascade": cascade} if "query" in changes else {}
-            with desk.working(f"changing {name}…"):
-                return desk.tables.alter_stream_table(name, **changes, **said)
+        def change(cascade: bool) -> StreamTableInfo:
+            given = {**changes, "cascade": cascade} if "query" in changes else changes
+            with command.working(f"changing {name}…"):
+                return command.tables.alter_stream_table(name, **given)
 
-        altered = all_the_same(change, yes=yes, as_json=as_json)
+        altered = confirm_if_refused(change, yes=yes, as_json=as_json)
         if as_json:
-            desk.document(altered)
+            command.document(altered)
         else:
-            desk.print(f"stream table {altered.name} {altered.message}")
+            command.print(f"stream table {altered.name} {altered.message}")

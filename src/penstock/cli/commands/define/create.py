@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from penstock.cli.context.command_context import Desk, failing, looking, opened
-from penstock.cli.context.consent import Yes, agree, all_the_same
+from penstock.cli.context.command_context import CommandContext, opened, opened_lazily, reporting_errors
+from penstock.cli.context.consent import Yes, confirm, confirm_if_refused
 from penstock.cli.context.options import HERE, AsJson, Lag, Mode, Name, QueryFile, Warehouse, lag_value, read_query
+from penstock.graph.lag import DEFAULT_LAG
+
+if TYPE_CHECKING:
+    from penstock.refresh.outcome import StreamTableInfo
 
 
 def create(
@@ -18,7 +22,7 @@ def create(
         str | None, typer.Argument(metavar="QUERY", help="The query that defines it.", show_default=False)
     ] = None,
     file: QueryFile = None,
-    lag: Lag = "1 minute",
+    lag: Lag = DEFAULT_LAG,
     mode: Mode = "AUTO",
     key: Annotated[
         list[str] | None,
@@ -48,22 +52,22 @@ def create(
         raise typer.BadParameter("give the query as an argument or with --file")
     if or_replace and if_not_exists:
         raise typer.BadParameter("--or-replace and --if-not-exists exclude each other")
-    with failing(as_json):
+    with reporting_errors(as_json):
         from penstock.lang import check_query
 
         checked = check_query(text)
     if or_replace:
-        with looking(ctx, warehouse, as_json) as desk:
-            if _is_there(desk, name):
-                agree(f"Replace the definition of {name}, and compute its rows anew?", yes=yes, as_json=as_json)
-    with opened(ctx, warehouse, as_json) as desk:
+        with opened_lazily(ctx, warehouse, as_json) as command:
+            if _exists(command, name):
+                confirm(f"Replace the definition of {name}, and compute its rows anew?", yes=yes, as_json=as_json)
+    with opened(ctx, warehouse, as_json) as command:
 
-        def define(cascade: bool) -> Any:
-            with desk.working(f"creating {name}…") as progress:
-                return desk.tables.create_stream_table(
+        def define(cascade: bool) -> StreamTableInfo:
+            with command.working(f"creating {name}…") as progress:
+                return command.tables.create_stream_table(
                     name,
                     checked,
-                    target_lag=lag_value(lag or "1 minute"),
+                    target_lag=lag_value(lag or DEFAULT_LAG),
                     refresh_mode=(mode or "AUTO").upper(),
                     initialize=not on_schedule,
                     key=tuple(key) if key else None,
@@ -73,17 +77,17 @@ def create(
                     progress=progress,
                 )
 
-        made = all_the_same(define, yes=yes, as_json=as_json)
+        info = confirm_if_refused(define, yes=yes, as_json=as_json)
         if as_json:
-            desk.document(made)
+            command.document(info)
             return
-        told = "will be filled by its first refresh" if on_schedule else "is filled"
-        desk.print(f"stream table {name} {told if made.created else made.message}")
-        if made.effective_mode:
-            desk.print(f"  maintained {made.effective_mode}" + (f": {made.reason}" if made.reason else ""))
+        filled = "will be filled by its first refresh" if on_schedule else "is filled"
+        command.print(f"stream table {name} {filled if info.created else info.message}")
+        if info.effective_mode:
+            command.print(f"  maintained {info.effective_mode}" + (f": {info.reason}" if info.reason else ""))
 
 
-def _is_there(desk: Desk, name: str) -> bool:
+def _exists(command: CommandContext, name: str) -> bool:
     from penstock.names import TableName
 
-    return TableName.parse(name) in {TableName.parse(str(row.name)) for row in desk.tables.status()}
+    return TableName.parse(name) in {TableName.parse(str(row.name)) for row in command.tables.status()}

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.context.command_context import looking, opened
-from penstock.cli.context.consent import Yes, agree
+from penstock.cli.context.command_context import opened, opened_lazily
+from penstock.cli.context.consent import Yes, confirm
 from penstock.cli.context.options import HERE, AsJson, Name, Warehouse
 
 
@@ -30,14 +30,14 @@ def drop(
       penstock drop revenue --cascade --yes
     """
     readers = " and everything that reads it" if cascade else ""
-    with looking(ctx, warehouse, as_json):
-        agree(f"Drop {name}{readers}, with all stored rows?", yes=yes, as_json=as_json)
-    with opened(ctx, warehouse, as_json) as desk:
-        with desk.working(f"dropping {name}…"):
-            dropped = desk.tables.drop_stream_table(name, if_exists=if_exists, cascade=cascade)
+    with opened_lazily(ctx, warehouse, as_json):
+        confirm(f"Drop {name}{readers}, with all stored rows?", yes=yes, as_json=as_json)
+    with opened(ctx, warehouse, as_json) as command:
+        with command.working(f"dropping {name}…"):
+            dropped = command.tables.drop_stream_table(name, if_exists=if_exists, cascade=cascade)
         if as_json:
-            desk.document({"dropped": dropped})
+            command.document({"dropped": dropped})
         elif dropped:
-            desk.print("dropped " + ", ".join(map(str, dropped)))
+            command.print("dropped " + ", ".join(map(str, dropped)))
         else:
-            desk.print(f"there was no stream table {name}")
+            command.print(f"there was no stream table {name}")

@@ -33,10 +33,10 @@ def explain(
     text = read_query(what, file)
     if text is None:
         raise typer.BadParameter("give a stream table or a query")
-    with opened(ctx, warehouse, as_json) as desk:
-        with desk.working("explaining…"):
-            explanation = desk.tables.explain(text)
+    with opened(ctx, warehouse, as_json) as command:
+        with command.working("explaining…"):
+            explanation = command.tables.explain(text)
         if as_json:
-            desk.document(explanation)
+            command.document(explanation)
         else:
-            desk.print(explanation.text(sql).rstrip("\n"))
+            command.print(explanation.text(sql).rstrip("\n"))

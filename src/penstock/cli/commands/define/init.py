@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.context.command_context import Desk, failing, openers
+from penstock.cli.context.command_context import CommandContext, openers, reporting_errors
 from penstock.cli.context.options import HERE, AsJson
 from penstock.cli.context.progress_line import working
 from penstock.errors import WarehouseUnusable
@@ -30,7 +30,7 @@ def init(
       penstock init my-warehouse
       penstock init .
     """
-    with failing(as_json):
+    with reporting_errors(as_json):
         from penstock.catalog.warehouse_folder import is_warehouse, warehouse_folder
 
         warehouse_folder(path)
@@ -44,11 +44,11 @@ def init(
             fix = "Choose a folder that you may write to."
             raise WarehouseUnusable(path=path, why=error.strerror or str(error), fix=fix) from None
         with working("creating the catalog…"), openers(ctx).open(path) as tables:
-            desk = Desk(tables, as_json)
+            command = CommandContext(as_json, tables)
             if as_json:
-                desk.document({"warehouse": str(path.resolve()), "created": not existed, "settings": str(settings)})
+                command.document({"warehouse": str(path.resolve()), "created": not existed, "settings": str(settings)})
         if not as_json:
-            _tell(path, existed)
+            _print_next_steps(path, existed)
 
 
 def settings_text() -> str:
@@ -60,10 +60,10 @@ def settings_text() -> str:
     return "\n".join(parts)
 
 
-def _tell(path: Path, existed: bool) -> None:
+def _print_next_steps(path: Path, existed: bool) -> None:
     where = "" if path.resolve() == Path.cwd().resolve() else f" -w {shlex.quote(str(path))}"
     if existed:
-        typer.echo(f"{path} was a warehouse already; look at it with: penstock status{where}")
+        typer.echo(f"{path} was a warehouse already; see how it is with: penstock status{where}")
         return
     typer.secho(f"{path} is a warehouse now", fg="green")
     typer.echo(

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from penstock.cli.context.command_context import Desk, opened
+from penstock.cli.context.command_context import CommandContext, opened
 from penstock.cli.context.options import HERE, AsJson, Warehouse
-from penstock.cli.render.durations import spoken
+from penstock.cli.render.durations import format_duration
+
+if TYPE_CHECKING:
+    from penstock.refresh.audit import AuditReport
 
 
 def audit(
@@ -26,25 +29,27 @@ def audit(
       penstock audit revenue
       penstock audit revenue top_customers --json
     """
-    with opened(ctx, warehouse, as_json) as desk:
+    with opened(ctx, warehouse, as_json) as command:
         reports = []
         for name in names:
-            with desk.working(f"recomputing {name}…"):
-                report = desk.tables.audit(name)
+            with command.working(f"recomputing {name}…"):
+                report = command.tables.audit(name)
             reports.append(report)
             if not as_json:
-                _tell(desk, report)
+                _print_report(command, report)
         if as_json:
-            desk.document(reports)
+            command.document(reports)
         if not all(report.exact for report in reports):
             raise typer.Exit(1)
 
 
-def _tell(desk: Desk, report: Any) -> None:
+def _print_report(command: CommandContext, report: AuditReport) -> None:
     if report.exact:
-        desk.print(f"{report.name}: exact ({spoken(report.seconds)})")
+        command.print(f"{report.name}: exact ({format_duration(report.seconds)})")
         return
+    from penstock.cli.render.tables import as_text
+
     rows = f"missing rows: {report.missing_rows}, rows too many: {report.extra_rows}"
-    desk.print(f"{report.name}: NOT EXACT, {rows} ({spoken(report.seconds)})")
-    for sample in report.samples or ():
-        desk.print(f"  {sample}")
+    command.print(f"{report.name}: NOT EXACT, {rows} ({format_duration(report.seconds)})")
+    for kind, row in report.samples:
+        command.print(f"  {kind} ({', '.join(map(as_text, row.values()))})")

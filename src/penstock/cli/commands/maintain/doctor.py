@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.context.command_context import Desk, failing, openers
+from penstock.cli.context.command_context import Output, openers, reporting_errors
 from penstock.cli.context.options import HERE, AsJson, Warehouse
 
 
@@ -25,17 +25,17 @@ def doctor(
       penstock doctor
       penstock doctor --deep
     """
-    with failing(as_json):
-        desk = Desk(None, as_json)
-        with desk.working("looking around…"):
-            checks = openers(ctx).diagnose(warehouse, deep)
+    with reporting_errors(as_json):
+        output = Output(as_json)
+        with output.working("looking around…"):
+            checks = openers(ctx).check_machine(warehouse, deep)
         if as_json:
-            desk.document(checks)
+            output.document(checks)
         else:
             for check in checks:
                 mark = typer.style("ok  ", fg="green") if check.ok else typer.style("FAIL", fg="red", bold=True)
-                desk.print(f"{mark}  {check.name}: {check.found}")
+                output.print(f"{mark}  {check.name}: {check.found}")
                 if check.advice and not check.ok:
-                    desk.print(f"      {check.advice}")
+                    output.print(f"      {check.advice}")
         if not all(check.ok for check in checks):
             raise typer.Exit(1)

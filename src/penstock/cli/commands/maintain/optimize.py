@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from penstock.cli.context.command_context import Desk, opened
+from penstock.cli.context.command_context import CommandContext, opened
 from penstock.cli.context.options import HERE, AsJson, Warehouse
-from penstock.cli.render.durations import spoken
+from penstock.cli.render.durations import format_duration
+
+if TYPE_CHECKING:
+    from penstock.refresh.optimize import OptimizeResult
 
 
 def optimize(
@@ -32,36 +35,37 @@ def optimize(
       penstock optimize
       penstock optimize revenue orders
     """
-    with opened(ctx, warehouse, as_json) as desk:
-        results: list[Any] = []
+    with opened(ctx, warehouse, as_json) as command:
+        results: list[OptimizeResult] = []
         asked: list[str | None] = [*names] if names else [None]
         for name in asked:
-            with desk.working(f"looking at {name}…" if name else "looking at the tables…") as progress:
-                found = desk.tables.optimize(name, dry_run=dry_run, progress=progress)
+            with command.working(f"looking at {name}…" if name else "looking at the tables…") as progress:
+                found = command.tables.optimize(name, dry_run=dry_run, progress=progress)
             results += found
             if not as_json:
                 for result in found:
-                    _tell(desk, result)
+                    _print_result(command, result)
         if as_json:
-            desk.document(results)
+            command.document(results)
         elif not results:
-            desk.print("there is nothing to lay out")
+            command.print("there is nothing to lay out")
 
 
-def _tell(desk: Desk, result: Any) -> None:
+def _print_result(command: CommandContext, result: OptimizeResult) -> None:
     advice, after = result.advice, result.after
     kind = "" if advice.is_stream_table else "source "
     if not result.done:
-        desk.print(f"{kind}{result.table}: {result.reason}")
+        command.print(f"{kind}{result.table}: {result.reason}")
         if advice.command:
-            desk.print(f"  run: {advice.command}")
+            command.print(f"  run: {advice.command}")
         return
-    desk.print(f"{kind}{result.table}: {', '.join(result.done)} in {spoken(result.seconds)}, because {result.reason}")
+    done = ", ".join(result.done)
+    command.print(f"{kind}{result.table}: {done} in {format_duration(result.seconds)}, because {result.reason}")
     before = advice.layout
-    desk.print(f"  files {before.files} → {after.files}, {_size(before.bytes)} → {_size(after.bytes)}")
+    command.print(f"  files {before.files} → {after.files}, {_size(before.bytes)} → {_size(after.bytes)}")
     if before.touched is not None and after.touched is not None:
         keys = ", ".join(advice.columns)
-        desk.print(f"  a key of {keys} touches {before.touched:.0%} → {after.touched:.0%} of them")
+        command.print(f"  a key of {keys} touches {before.touched:.0%} → {after.touched:.0%} of them")
 
 
 def _size(size: int) -> str:

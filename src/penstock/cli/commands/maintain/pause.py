@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from penstock.cli.context.command_context import looking
+from penstock.cli.context.command_context import opened_lazily
 from penstock.cli.context.options import HERE, AsJson, Warehouse
 
 
@@ -16,9 +16,9 @@ def pause(ctx: typer.Context, warehouse: Warehouse = HERE, as_json: AsJson = Fal
       penstock pause
       penstock resume
     """
-    with looking(ctx, warehouse, as_json) as desk:
-        desk.tables.pause()
+    with opened_lazily(ctx, warehouse, as_json) as command:
+        command.tables.pause()
         if as_json:
-            desk.document({"paused": True})
+            command.document({"paused": True})
             return
-        desk.print("paused; go on with: penstock resume")
+        command.print("paused; go on with: penstock resume")

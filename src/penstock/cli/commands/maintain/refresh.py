@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from penstock.cli.context.command_context import Desk, opened
+from penstock.cli.context.command_context import CommandContext, opened
 from penstock.cli.context.options import HERE, AsJson, Warehouse
-from penstock.cli.render.durations import moment, spoken
+from penstock.cli.render.durations import format_duration, format_moment
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+    from penstock.refresh.result import RefreshResult
 
 
 def refresh(
@@ -37,43 +39,43 @@ def refresh(
     """
     if every == bool(names):
         raise typer.BadParameter("give names of stream tables, or --all")
-    with opened(ctx, warehouse, as_json) as desk:
+    with opened(ctx, warehouse, as_json) as command:
         if every:
-            _refresh_all(desk)
+            _refresh_all(command)
             return
         results = []
         for name in names or ():
-            with desk.working(f"refreshing {name}…") as progress:
-                result = desk.tables.refresh(name, progress=progress)
+            with command.working(f"refreshing {name}…") as progress:
+                result = command.tables.refresh(name, progress=progress)
             results.append(result)
             if not as_json:
-                print_result(desk, result)
+                print_result(command, result)
         if as_json:
-            desk.document(results)
+            command.document(results)
 
 
-def _refresh_all(desk: Desk) -> None:
-    with desk.working("refreshing all stream tables…") as progress:
-        results = desk.tables.refresh_all(progress=progress)
-    if desk.as_json:
-        desk.document(results)
+def _refresh_all(command: CommandContext) -> None:
+    with command.working("refreshing all stream tables…") as progress:
+        results = command.tables.refresh_all(progress=progress)
+    if command.as_json:
+        command.document(results)
     elif results:
-        desk.print(results_table(results))
+        command.print(results_table(results))
     else:
-        desk.print("there is nothing to refresh: no stream tables, or all of them are suspended")
+        command.print("there is nothing to refresh: no stream tables, or all of them are suspended")
     if any(it.error is not None for it in results):
         raise typer.Exit(1)
 
 
-def results_table(results: Sequence[Any]) -> Table:
-    """Many refreshes, a line each; an error is told where the reason is."""
+def results_table(results: Sequence[RefreshResult]) -> Table:
+    """Many refreshes, a line each; an error stands where the reason would."""
     from penstock.cli.render.tables import table
 
     titles = ("name", "action", "+rows", "−rows", "took", "reason")
     return table(
         list(zip(titles, ("", "keep", "right", "right", "right", ""), strict=True)),
         (
-            (it.name, it.action, it.rows_inserted, it.rows_deleted, spoken(it.seconds), _why(it))
+            (it.name, it.action, it.rows_inserted, it.rows_deleted, format_duration(it.seconds), _why(it))
             if it.error is None
             else (it.name, "FAILED", "", "", "", f"{it.error.condition}: {it.error.text}")
             for it in results
@@ -81,27 +83,27 @@ def results_table(results: Sequence[Any]) -> Table:
     )
 
 
-def _why(result: Any) -> str:
+def _why(result: RefreshResult) -> str:
     from penstock.compile.reasons import without_link
 
     return f"{result.reason_code}: {without_link(result.reason)}" if result.reason else ""
 
 
-def print_result(desk: Desk, result: Any, indent: str = "") -> None:
+def print_result(command: CommandContext, result: RefreshResult, indent: str = "") -> None:
     """One refresh in two or three lines, upstreams before it."""
-    for upstream in getattr(result, "upstream", None) or ():
-        print_result(desk, upstream, indent + "  ")
+    for upstream in result.upstream:
+        print_result(command, upstream, indent + "  ")
     rows = f"+{result.rows_inserted} −{result.rows_deleted} rows" if _has_rows(result) else "no rows changed"
     version = f", version {result.version}" if result.version is not None else ""
-    desk.print(f"{indent}{result.name}: {result.action}, {rows} in {spoken(result.seconds)}{version}")
+    command.print(f"{indent}{result.name}: {result.action}, {rows} in {format_duration(result.seconds)}{version}")
     if result.reason:
-        desk.print(f"{indent}  why: {result.reason}")
+        command.print(f"{indent}  why: {result.reason}")
     if result.data_timestamp is not None:
-        desk.print(f"{indent}  as of {moment(result.data_timestamp)} UTC")
+        command.print(f"{indent}  as of {format_moment(result.data_timestamp)} UTC")
     if result.timings:
-        timings = " · ".join(f"{stage} {spoken(seconds)}" for stage, seconds in result.timings.items())
-        desk.print(f"{indent}  {timings}")
+        timings = " · ".join(f"{stage} {format_duration(seconds)}" for stage, seconds in result.timings.items())
+        command.print(f"{indent}  {timings}")
 
 
-def _has_rows(result: Any) -> bool:
+def _has_rows(result: RefreshResult) -> bool:
     return bool(result.rows_inserted or result.rows_deleted)

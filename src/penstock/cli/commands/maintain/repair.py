@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import typer
 
-from penstock.cli.context.command_context import Desk, failing, openers, require_warehouse
-from penstock.cli.context.consent import Yes, agree
+from penstock.cli.context.command_context import Output, openers, reporting_errors, require_warehouse
+from penstock.cli.context.consent import Yes, confirm
 from penstock.cli.context.options import HERE, AsJson, Warehouse
+
+if TYPE_CHECKING:
+    from penstock.refresh.repair import RepairReport
 
 
 def repair(ctx: typer.Context, yes: Yes = False, warehouse: Warehouse = HERE, as_json: AsJson = False) -> None:
@@ -22,31 +25,31 @@ def repair(ctx: typer.Context, yes: Yes = False, warehouse: Warehouse = HERE, as
     Examples:
       penstock repair
     """
-    with failing(as_json):
+    with reporting_errors(as_json):
         require_warehouse(warehouse)
-        if (broken := openers(ctx).fault(warehouse)) is not None:
+        if (broken := openers(ctx).catalog_fault(warehouse)) is not None:
             question = f"The catalog cannot be used ({broken}). Keep it under another name, and make it anew?"
-            agree(question, yes=yes, as_json=as_json)
-        desk = Desk(None, as_json)
-        with desk.working("comparing catalog and tables…"):
+            confirm(question, yes=yes, as_json=as_json)
+        output = Output(as_json)
+        with output.working("comparing catalog and tables…"):
             report = openers(ctx).repair(warehouse)
         if as_json:
-            desk.document(report)
-            _end(report)
+            output.document(report)
+            _exit_if_missing(report)
             return
         for line in report.lines:
-            desk.print(str(line))
+            output.print(str(line))
         if not report.lines:
-            desk.print("nothing to repair")
+            output.print("nothing to repair")
         if report.gone:
-            desk.print("not in the tables, and therefore gone:")
+            output.print("not in the tables, and therefore gone:")
             for each in report.gone:
-                desk.print(f"  {each}")
+                output.print(f"  {each}")
         if report.missing:
-            desk.print(f"still missing: {', '.join(report.missing)}")
-        _end(report)
+            output.print(f"still missing: {', '.join(report.missing)}")
+        _exit_if_missing(report)
 
 
-def _end(report: Any) -> None:
+def _exit_if_missing(report: RepairReport) -> None:
     if report.missing:
         raise typer.Exit(1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from penstock.cli.context.command_context import looking
+from penstock.cli.context.command_context import opened_lazily
 from penstock.cli.context.options import HERE, AsJson, Warehouse
 
 
@@ -15,9 +15,9 @@ def resume(ctx: typer.Context, warehouse: Warehouse = HERE, as_json: AsJson = Fa
     Examples:
       penstock resume
     """
-    with looking(ctx, warehouse, as_json) as desk:
-        desk.tables.resume()
+    with opened_lazily(ctx, warehouse, as_json) as command:
+        command.tables.resume()
         if as_json:
-            desk.document({"paused": False})
+            command.document({"paused": False})
             return
-        desk.print("schedulers go on")
+        command.print("schedulers go on")

@@ -1,4 +1,4 @@
-"""`penstock run`: keep every stream table within its target lag, for ever.
+"""`penstock run`: keep every stream table within its target lag, until stopped.
 
 SIGTERM, Ctrl-C   begin nothing more, let running refreshes end, exit with 0 (1 if some did not end in time)
 the second one    exit with 1 at once, as after a kill
@@ -13,7 +13,7 @@ import signal
 import sys
 import threading
 from types import FrameType
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -21,6 +21,10 @@ from penstock.cli.context.command_context import opened
 from penstock.cli.context.options import HERE, Warehouse
 from penstock.errors import EngineUnavailable, InvalidSetting
 from penstock.monitor.json_log import log_to
+
+if TYPE_CHECKING:
+    from penstock.cli.context.stream_tables import CommandTables, Refreshing
+
 
 PAUSE = 5.0
 """Seconds before the process starts anew."""
@@ -47,21 +51,21 @@ def run(
       PENSTOCK_LOG_FORMAT=json penstock run -w warehouse/
     """
     place = None if http is None else _place(http)
-    with opened(ctx, warehouse, as_json=False, goes_on=True) as desk:
-        log_to(desk.tables.settings.log_format)
-        scheduler = desk.tables.scheduler()
-        stopped = _obey_signals(desk.tables, scheduler)
-        desk.print(f"keeping {desk.tables.path} fresh; stop with Ctrl-C or SIGTERM")
+    with opened(ctx, warehouse, as_json=False, keeps_running=True) as command:
+        log_to(command.tables.settings.log_format)
+        scheduler = command.tables.scheduler()
+        stopped = _obey_signals(command.tables, scheduler)
+        command.print(f"keeping {command.tables.path} fresh; stop with Ctrl-C or SIGTERM")
         if place is not None:
-            desk.print(f"metrics and health at {_serve(desk.tables, *place)}")
+            command.print(f"metrics and health at {_serve_metrics(command.tables, *place)}")
         try:
             left = scheduler.run()
         except EngineUnavailable as gone:
             _start_anew(gone, stopped)
         if left:
-            desk.print(f"stopped; these refreshes were cut off and will be done again: {', '.join(left)}")
+            command.print(f"stopped; these refreshes were cut off and will be done again: {', '.join(left)}")
             raise typer.Exit(1)
-        desk.print("stopped; nothing was left unfinished")
+        command.print("stopped; nothing was left unfinished")
 
 
 def _start_anew(gone: EngineUnavailable, stopped: threading.Event) -> NoReturn:
@@ -71,13 +75,13 @@ def _start_anew(gone: EngineUnavailable, stopped: threading.Event) -> NoReturn:
     os.execv(sys.executable, [sys.executable, "-m", "penstock.cli.main", *sys.argv[1:]])
 
 
-def _obey_signals(tables: Any, scheduler: Any) -> threading.Event:
-    """Set when the process was told to stop."""
+def _obey_signals(tables: CommandTables, scheduler: Refreshing) -> threading.Event:
+    """An event that the first SIGTERM or SIGINT sets."""
     stopped = threading.Event()
 
     def stop(number: int, frame: FrameType | None) -> None:
         if stopped.is_set():
-            # Whoever asks twice does not want to wait for a storage that never answers; a kill loses nothing.
+            # A storage may never answer, and a kill loses nothing: the second signal does not wait.
             os._exit(1)
         stopped.set()
         # In a thread: the signal may have come while this one held the very lock that `stop` needs.
@@ -95,7 +99,7 @@ def _obey_signals(tables: Any, scheduler: Any) -> threading.Event:
     return stopped
 
 
-def _serve(tables: Any, host: str, port: int) -> str:
+def _serve_metrics(tables: CommandTables, host: str, port: int) -> str:
     try:
         return str(tables.serve(host, port).url)
     except OSError as error:

@@ -34,16 +34,16 @@ def tick(
       penstock tick --json
     """
     at = now.replace(tzinfo=UTC) if now is not None and now.tzinfo is None else now
-    with opened(ctx, warehouse, as_json) as desk:
-        with desk.working("looking for what is due…"):
-            results = desk.tables.tick(at)
+    with opened(ctx, warehouse, as_json) as command:
+        with command.working("looking for what is due…"):
+            results = command.tables.tick(at)
         if as_json:
-            desk.document(results)
+            command.document(results)
         elif results:
-            desk.print(results_table(results))
-        elif desk.tables.is_paused():
-            desk.print("paused; go on with: penstock resume")
+            command.print(results_table(results))
+        elif command.tables.is_paused():
+            command.print("paused; go on with: penstock resume")
         else:
-            desk.print("nothing is due")
+            command.print("nothing is due")
         if any(it.error is not None for it in results):
             raise typer.Exit(1)

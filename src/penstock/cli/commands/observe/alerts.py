@@ -1,14 +1,19 @@
-"""`penstock alerts`: what happened that somebody should know, newest first."""
+"""`penstock alerts`: what happened that a person should know, newest first."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from penstock.cli.context.command_context import looking
+from penstock.cli.context.command_context import opened_lazily
 from penstock.cli.context.options import HERE, AsJson, OptionalName, Warehouse
-from penstock.cli.render.durations import moment
+from penstock.cli.render.durations import format_moment
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from penstock.catalog.model import Alert
 
 
 def alerts(
@@ -25,28 +30,28 @@ def alerts(
       penstock alerts
       penstock alerts revenue -n 5
     """
-    with looking(ctx, warehouse, as_json) as desk:
-        found = desk.tables.alerts(name, max_rows=limit)
+    with opened_lazily(ctx, warehouse, as_json) as command:
+        found = command.tables.alerts(name, max_rows=limit)
         if as_json:
-            desk.document(found)
+            command.document(found)
             return
         if not found:
-            desk.print("there are no alerts")
+            command.print("there are no alerts")
             return
         from penstock.cli.render.tables import table
 
         columns = [("at (UTC)", "keep"), ("name", ""), ("event", "keep"), ("facts", "")]
-        lines = [(moment(it.at), it.stream_table, _event(it), _facts(it)) for it in found]
-        desk.print(table(columns, lines))
+        lines = [(format_moment(it.at), it.stream_table, _event(it), _facts(it)) for it in found]
+        command.print(table(columns, lines))
 
 
-def _event(alert: Any) -> Any:
+def _event(alert: Alert) -> Text:
     from rich.text import Text
 
     return Text(alert.event.value, style="green" if alert.event.is_good_news else "yellow")
 
 
-def _facts(alert: Any) -> str:
-    from penstock.cli.render.tables import one_line, shown
+def _facts(alert: Alert) -> str:
+    from penstock.cli.render.tables import as_text, one_line
 
-    return "  ".join(f"{name}={one_line(shown(value))}" for name, value in alert.facts.items() if value is not None)
+    return "  ".join(f"{name}={one_line(as_text(value))}" for name, value in alert.facts.items() if value is not None)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.context.command_context import looking
+from penstock.cli.context.command_context import opened_lazily
 from penstock.cli.context.options import HERE, AsJson, Warehouse
 
 
@@ -26,11 +26,11 @@ def diagnose(
       penstock diagnose revenue
       penstock diagnose revenue top_customers --json
     """
-    with looking(ctx, warehouse, as_json) as desk:
-        found = [desk.tables.diagnose(name) for name in names]
+    with opened_lazily(ctx, warehouse, as_json) as command:
+        found = [command.tables.diagnose(name) for name in names]
         if as_json:
-            desk.document(found)
+            command.document(found)
         else:
-            desk.print("\n".join(each.text() for each in found).rstrip("\n"))
+            command.print("\n".join(each.text() for each in found).rstrip("\n"))
         if any(each.at_risk or not each.fresh for each in found):
             raise typer.Exit(1)

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.context.command_context import looking
+from penstock.cli.context.command_context import opened_lazily
 from penstock.cli.context.options import HERE, AsJson, Warehouse
-from penstock.cli.render.no_stream_tables import none_yet
+from penstock.cli.render.no_stream_tables import no_stream_tables
 
 
 def graph(
@@ -26,12 +26,12 @@ def graph(
     """
     if dot and as_json:
         raise typer.BadParameter("--dot and --json exclude each other")
-    with looking(ctx, warehouse, as_json) as desk:
-        found = desk.tables.graph()
+    with opened_lazily(ctx, warehouse, as_json) as command:
+        found = command.tables.graph()
         if as_json:
             edges = [dict(zip(("name", "source_name", "source_type"), edge, strict=True)) for edge in found.edges()]
-            desk.document({"edges": edges})
+            command.document({"edges": edges})
         elif dot:
-            desk.print(found.dot().rstrip("\n"))
+            command.print(found.dot().rstrip("\n"))
         else:
-            desk.print(found.text().rstrip("\n") or none_yet(desk.tables))
+            command.print(found.text().rstrip("\n") or no_stream_tables(command.tables))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import typer
 
-from penstock.cli.context.command_context import looking
+from penstock.cli.context.command_context import opened_lazily
 from penstock.cli.context.options import HERE, AsJson, Warehouse
-from penstock.cli.render.durations import moment
+from penstock.cli.render.durations import format_moment
+
+if TYPE_CHECKING:
+    from penstock.monitor.health import SchedulerHealth
 
 
 def health(ctx: typer.Context, warehouse: Warehouse = HERE, as_json: AsJson = False) -> None:
@@ -21,22 +24,22 @@ def health(ctx: typer.Context, warehouse: Warehouse = HERE, as_json: AsJson = Fa
       penstock health
       penstock health --json
     """
-    with looking(ctx, warehouse, as_json) as desk:
-        found = desk.tables.health()
+    with opened_lazily(ctx, warehouse, as_json) as command:
+        found = command.tables.health()
         if as_json:
-            desk.document(found)
+            command.document(found)
         else:
-            desk.print(f"{found.stream_tables} stream tables, {_scheduler(found.scheduler)}")
+            command.print(f"{found.stream_tables} stream tables, {_scheduler(found.scheduler)}")
             for problem in found.problems:
-                desk.print(f"✗ {problem}")
-            desk.print("✓ healthy" if found.healthy else "what to do: penstock diagnose NAME")
+                command.print(f"✗ {problem}")
+            command.print("✓ healthy" if found.healthy else "what to do: penstock diagnose NAME")
         if not found.healthy:
             raise typer.Exit(1)
 
 
-def _scheduler(scheduler: Any) -> str:
+def _scheduler(scheduler: SchedulerHealth) -> str:
     if scheduler.holder is None:
-        told = "no scheduler"
+        text = "no scheduler"
     else:
-        told = f"scheduler {scheduler.holder}, last heard of at {moment(scheduler.renewed_at)} UTC"
-    return told + (", paused" if scheduler.paused else "")
+        text = f"scheduler {scheduler.holder}, last heard of at {format_moment(scheduler.renewed_at)} UTC"
+    return text + (", paused" if scheduler.paused else "")

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from penstock.cli.context.command_context import looking
+from penstock.cli.context.command_context import opened_lazily
 from penstock.cli.context.options import HERE, AsJson, OptionalName, Warehouse
-from penstock.cli.render.durations import moment, spoken
+from penstock.cli.render.durations import format_duration, format_moment
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from penstock.catalog.model import RefreshRecord
 
 
 def history(
@@ -28,26 +33,26 @@ def history(
       penstock history revenue -n 5
       penstock history revenue --timings
     """
-    with looking(ctx, warehouse, as_json) as desk:
-        records = desk.tables.history(name, max_rows=limit)
+    with opened_lazily(ctx, warehouse, as_json) as command:
+        records = command.tables.history(name, max_rows=limit)
         if as_json:
-            desk.document(records)
+            command.document(records)
             return
         if not records:
-            desk.print("nothing has been refreshed yet")
+            command.print("nothing has been refreshed yet")
             return
         from penstock.cli.render.tables import one_line, table
         from penstock.compile.reasons import without_link
 
         if timings:
-            desk.print(table(*_timings(records)))
-            desk.print("stages in milliseconds")
+            command.print(table(*_timings(records)))
+            command.print("stages in milliseconds")
             return
         titles = ["started (UTC)", "name", "action", "+", "−", "read", "took", "reason"]
         manners = ["keep", "", "keep", "right", "right", "right", "right", ""]
         lines = [
             (
-                moment(it.started_at),
+                format_moment(it.started_at),
                 str(it.name),
                 _action(it),
                 it.rows_inserted,
@@ -58,12 +63,12 @@ def history(
             )
             for it in records
         ]
-        desk.print(table(list(zip(titles, manners, strict=True)), lines))
+        command.print(table(list(zip(titles, manners, strict=True)), lines))
 
 
-def _timings(records: Sequence[Any]) -> tuple[list[tuple[str, str]], list[tuple[Any, ...]]]:
-    """Milliseconds per stage; a stage that nobody went through has no column."""
-    # Who went through most stages shows their order best.
+def _timings(records: Sequence[RefreshRecord]) -> tuple[list[tuple[str, str]], list[tuple[Any, ...]]]:
+    """Milliseconds per stage; a stage that no refresh went through has no column."""
+    # The refresh with most stages shows their order best.
     by_length = sorted(records, key=lambda it: -len(it.timings))
     stages = list(dict.fromkeys(stage for it in by_length for stage in it.timings))
     lines = [
@@ -79,7 +84,7 @@ def _timings(records: Sequence[Any]) -> tuple[list[tuple[str, str]], list[tuple[
     return columns, lines
 
 
-def _action(record: Any) -> Any:
+def _action(record: RefreshRecord) -> Text:
     """What ran, and how it ended if it did not end well."""
     from penstock.cli.render.tables import cell
 
@@ -87,5 +92,5 @@ def _action(record: Any) -> Any:
     return cell(str(record.action)) if ended == "COMPLETED" else cell(ended).append(f" {record.action}")
 
 
-def _took(record: Any) -> str:
-    return spoken(record.ended_at - record.started_at) if record.ended_at is not None else "…"
+def _took(record: RefreshRecord) -> str:
+    return format_duration(record.ended_at - record.started_at) if record.ended_at is not None else "…"

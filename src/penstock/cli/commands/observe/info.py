@@ -8,10 +8,10 @@ from typing import Any, Final
 
 import typer
 
-from penstock.cli.context.command_context import looking
+from penstock.cli.context.command_context import opened_lazily
 from penstock.cli.context.options import HERE, AsJson, OptionalName, Warehouse
-from penstock.cli.render.durations import moment, spoken
-from penstock.cli.render.no_stream_tables import none_yet
+from penstock.cli.render.durations import format_duration, format_moment
+from penstock.cli.render.no_stream_tables import no_stream_tables
 
 
 def info(ctx: typer.Context, name: OptionalName = None, warehouse: Warehouse = HERE, as_json: AsJson = False) -> None:
@@ -24,32 +24,32 @@ def info(ctx: typer.Context, name: OptionalName = None, warehouse: Warehouse = H
       penstock info revenue
       penstock info --json
     """
-    with looking(ctx, warehouse, as_json) as desk:
-        found = desk.tables.info(name)
+    with opened_lazily(ctx, warehouse, as_json) as command:
+        found = command.tables.info(name)
         if as_json:
-            desk.document(found)
+            command.document(found)
             return
         if not found:
-            desk.print(none_yet(desk.tables))
+            command.print(no_stream_tables(command.tables))
             return
         from penstock.cli.render.tables import console, print_fields
 
         out = console()
         for number, fields in enumerate(found):
             if number:
-                desk.print()
+                command.print()
             named = {each["id"]: each["name"] for each in fields.get("sources", ())}
-            print_fields(out, [_told(field, value, named) for field, value in fields.items()])
+            print_fields(out, [_line(field, value, named) for field, value in fields.items()])
 
 
 _DURATIONS: Final = {"_seconds": 1.0, "_ms": 0.001}
 
 
-def _told(field: str, value: Any, sources: Mapping[str, str]) -> tuple[str, Any]:
+def _line(field: str, value: Any, sources: Mapping[str, str]) -> tuple[str, Any]:
     """A field as people read it: its name without its unit, and its value in words."""
     for ending, unit in _DURATIONS.items():
         if field.endswith(ending):
-            shown = "–" if value is None else spoken(value * unit)
+            shown = "–" if value is None else format_duration(value * unit)
             return field.removesuffix(ending).replace("_", " "), shown
     return field.replace("_", " "), _frontier(value, sources) if field == "frontier" and value else _value(value)
 
@@ -58,9 +58,9 @@ def _value(value: Any) -> Any:
     if value is None or value in ((), [], {}):
         return "–"
     if isinstance(value, timedelta):
-        return spoken(value)
+        return format_duration(value)
     if isinstance(value, datetime):
-        return moment(value) + " UTC"
+        return format_moment(value) + " UTC"
     if isinstance(value, Mapping):
         return "\n".join(f"{name} = {_value(item)}" for name, item in value.items())
     if isinstance(value, list | tuple):
@@ -79,6 +79,6 @@ def _frontier(frontier: Mapping[str, Any], sources: Mapping[str, str]) -> str:
     lines = []
     for source, held in frontier["sources"].items():
         at = held.get("snapshot_ts")
-        committed = f", committed {moment(datetime.fromisoformat(at))} UTC" if at else ""
+        committed = f", committed {format_moment(datetime.fromisoformat(at))} UTC" if at else ""
         lines.append(f"{sources.get(source, source)}: version {held['version']}{committed}")
     return "\n".join(lines) or "–"

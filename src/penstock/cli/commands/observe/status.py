@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 import typer
 
-from penstock.cli.context.command_context import looking
+from penstock.cli.context.command_context import opened_lazily
 from penstock.cli.context.options import HERE, AsJson, OptionalName, Warehouse
-from penstock.cli.render.durations import moment, spoken
-from penstock.cli.render.no_stream_tables import lost, none_yet
+from penstock.cli.render.durations import format_duration, format_moment
+from penstock.cli.render.no_stream_tables import lost_stream_tables, no_stream_tables
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+    from penstock.cli.context.stream_tables import CommandTables
+    from penstock.monitor.stats import StatsRow
+    from penstock.monitor.status import StatusRow
+
+
+Row = TypeVar("Row", "StatusRow", "StatsRow")
 
 
 def status(ctx: typer.Context, name: OptionalName = None, warehouse: Warehouse = HERE, as_json: AsJson = False) -> None:
@@ -24,32 +31,32 @@ def status(ctx: typer.Context, name: OptionalName = None, warehouse: Warehouse =
       penstock status
       penstock status --json
     """
-    with looking(ctx, warehouse, as_json) as desk:
-        rows = desk.tables.status()
+    with opened_lazily(ctx, warehouse, as_json) as command:
+        rows = command.tables.status()
         if name is not None:
-            rows = one_of(desk.tables, rows, name)
+            rows = rows_named(command.tables, rows, name)
         if as_json:
-            desk.document(rows)
+            command.document(rows)
             return
         if not rows:
-            desk.print(none_yet(desk.tables))
+            command.print(no_stream_tables(command.tables))
             return
-        desk.print(status_table(rows))
+        command.print(status_table(rows))
         for row in rows:
             if row.blocked_by:
-                desk.print(f"{row.name}: waits for {', '.join(row.blocked_by)}")
+                command.print(f"{row.name}: waits for {', '.join(row.blocked_by)}")
             if row.last_error:
-                desk.print(f"{row.name}: {_failed(row.errors)}: {row.last_error}")
+                command.print(f"{row.name}: {_failed(row.errors)}: {row.last_error}")
         if any(row.blocked_by or row.last_error for row in rows):
-            desk.print("what to do: penstock diagnose NAME")
-        if name is None and (told := lost(desk.tables)) is not None:
-            desk.print(told)
-        if desk.tables.is_paused():
-            desk.print("paused: nothing is refreshed by itself; go on with: penstock resume")
+            command.print("what to do: penstock diagnose NAME")
+        if name is None and (lost := lost_stream_tables(command.tables)) is not None:
+            command.print(lost)
+        if command.tables.is_paused():
+            command.print("paused: nothing is refreshed by itself; go on with: penstock resume")
 
 
-def status_table(rows: Sequence[Any]) -> Table:
-    """The overview; a broken promise is red."""
+def status_table(rows: Sequence[StatusRow]) -> Table:
+    """A line per stream table; a lag beyond its target is red."""
     from rich.text import Text
 
     from penstock.cli.render.tables import table
@@ -62,17 +69,17 @@ def status_table(rows: Sequence[Any]) -> Table:
                 str(row.name),
                 "BLOCKED" if row.blocked_by and row.status == "ACTIVE" else str(row.status),
                 _mode(row),
-                Text(spoken(row.current_lag), style="red" if row.lag_exceeded else ""),
-                _target(row),
-                moment(row.last_refresh),
+                Text(format_duration(row.current_lag), style="red" if row.lag_exceeded else ""),
+                row.target_lag,
+                format_moment(row.last_refresh),
             )
             for row in rows
         ),
     )
 
 
-def one_of(tables: Any, rows: Sequence[Any], name: str) -> list[Any]:
-    """The row of that name, or the error that there is none; `tables` is the opened warehouse."""
+def rows_named(tables: CommandTables, rows: Sequence[Row], name: str) -> list[Row]:
+    """The row of that name; `StreamTableNotFound` if there is none."""
     from penstock.errors import StreamTableNotFound
     from penstock.lang.unknown_name import LOST, what_was_meant
     from penstock.names import TableName
@@ -91,12 +98,6 @@ def _failed(errors: int) -> str:
     return f"{errors} errors in a row, the last" if errors > 1 else "its last refresh failed"
 
 
-def _mode(row: Any) -> str:
+def _mode(row: StatusRow) -> str:
     asked, really = str(row.refresh_mode), row.effective_mode
     return asked if really is None or str(really) == asked else f"{asked} → {really}"
-
-
-def _target(row: Any) -> str:
-    if row.target_lag is not None:
-        return spoken(row.target_lag)
-    return "DOWNSTREAM" if row.effective_lag is None else f"↓ {spoken(row.effective_lag)}"

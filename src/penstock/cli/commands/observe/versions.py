@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.context.command_context import looking
+from penstock.cli.context.command_context import opened_lazily
 from penstock.cli.context.options import HERE, AsJson, Name, Warehouse
-from penstock.cli.render.durations import moment
+from penstock.cli.render.durations import format_moment
 
 
 def versions(
@@ -25,24 +25,24 @@ def versions(
       penstock versions revenue
       penstock versions revenue -n 1 --json
     """
-    with looking(ctx, warehouse, as_json) as desk:
-        shown = desk.tables.versions(name, limit)
+    with opened_lazily(ctx, warehouse, as_json) as command:
+        shown = command.tables.versions(name, limit)
         if as_json:
-            desk.document(shown)
+            command.document(shown)
             return
         if not shown:
-            desk.print("it was never filled")
+            command.print("it was never filled")
             return
         from penstock.cli.render.tables import table
 
         titles = ("version", "shows (UTC)", "action", "+rows", "−rows", "of")
-        desk.print(
+        command.print(
             table(
                 list(zip(titles, ("right", "keep", "keep", "right", "right", ""), strict=True)),
                 (
                     (
                         it.version,
-                        moment(it.data_timestamp),
+                        format_moment(it.data_timestamp),
                         it.action,
                         it.rows_inserted,
                         it.rows_deleted,

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import typer
 
-from penstock.cli.commands.sql.run_statements import run_all
+from penstock.cli.commands.sql.run_statements import run_steps
 from penstock.cli.context import failure
-from penstock.cli.context.command_context import Desk
+from penstock.cli.context.command_context import CommandContext
 from penstock.cli.context.ctrl_c import handling
 
 _HELP = r"""  Statements end with ; and may take several lines. All of Spark's SQL can be used, and:
@@ -22,7 +22,7 @@ _LEAVE = {"\\q", "quit", "exit"}
 _COMMANDS = _LEAVE | {"help", "?"}
 
 
-def converse(desk: Desk, limit: int, yes: bool) -> None:
+def run_prompt(command: CommandContext, limit: int, yes: bool) -> None:
     r"""Read and run statements until `\q` or the end of input. Ctrl-C ends a statement, never the prompt."""
     _remember_lines()
     with handling(signal.default_int_handler):
@@ -30,13 +30,13 @@ def converse(desk: Desk, limit: int, yes: bool) -> None:
         typed: str | None = ""
         while typed is not None:
             try:
-                typed = _after_a_line(desk, typed, limit, yes)
+                typed = _after_a_line(command, typed, limit, yes)
             except KeyboardInterrupt:
                 typer.echo("interrupted", err=True)
                 typed = ""
 
 
-def _after_a_line(desk: Desk, typed: str, limit: int, yes: bool) -> str | None:
+def _after_a_line(command: CommandContext, typed: str, limit: int, yes: bool) -> str | None:
     """Read a line and do what is complete by now; returns what is not, None to leave."""
     try:
         line = input("penstock> " if not typed.strip() else "     ...> ")
@@ -46,34 +46,35 @@ def _after_a_line(desk: Desk, typed: str, limit: int, yes: bool) -> str | None:
     except KeyboardInterrupt:
         typer.echo()
         return ""
-    command = line.strip().rstrip("; ").lower()
-    if command.startswith("\\") or (not typed.strip() and command in _COMMANDS):
-        return None if _is_leave(desk, command) else ""
-    return _run_complete(desk, typed + line + "\n", limit, yes)
+    word = line.strip().rstrip("; ").lower()
+    if word.startswith("\\") or (not typed.strip() and word in _COMMANDS):
+        return None if _is_leave(command, word) else ""
+    return _run_complete(command, typed + line + "\n", limit, yes)
 
 
-def _run_complete(desk: Desk, typed: str, limit: int, yes: bool) -> str:
+def _run_complete(command: CommandContext, typed: str, limit: int, yes: bool) -> str:
     """Run the statements that are complete, and return what is not."""
     from penstock.lang import split_script
     from penstock.lang.script import read_script
 
     statements, rest = split_script(typed)
     try:
-        run_all(desk, read_script(";".join(statements)), limit, yes)
+        run_steps(command, read_script(";".join(statements)), limit, yes)
     except Exception as error:
-        failure.show(error)
+        failure.print_error(error)
         return ""
     return rest + "\n" if rest else ""
 
 
-def _is_leave(desk: Desk, command: str) -> bool:
-    if command in _LEAVE:
+def _is_leave(command: CommandContext, word: str) -> bool:
+    """Obey a word of the prompt's own; True if it is to leave."""
+    if word in _LEAVE:
         return True
-    if command == "\\s":
+    if word == "\\s":
         from penstock.cli.commands.observe.status import status_table
 
-        desk.print(status_table(desk.tables.status()))
-    elif command != "\\c":
+        command.print(status_table(command.tables.status()))
+    elif word != "\\c":
         typer.echo(_HELP)
     return False
 

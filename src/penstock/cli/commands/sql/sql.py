@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from penstock.cli.commands.sql.run_statements import run_all
-from penstock.cli.context.command_context import failing, looking, opened
+from penstock.cli.commands.sql.run_statements import run_steps
+from penstock.cli.context.command_context import opened, opened_lazily, reporting_errors
 from penstock.cli.context.consent import Yes
 from penstock.cli.context.options import HERE, AsJson, Warehouse, read_text
 from penstock.cli.context.terminal import is_terminal
@@ -64,13 +64,13 @@ def sql(
     if not typed and not file and is_terminal(sys.stdin):
         if as_json:
             raise typer.BadParameter("--json needs statements, -f or a pipe")
-        from penstock.cli.commands.sql.prompt import converse
+        from penstock.cli.commands.sql.prompt import run_prompt
 
-        with opened(ctx, warehouse, as_json) as desk:
-            converse(desk, limit, yes)
+        with opened(ctx, warehouse, as_json) as command:
+            run_prompt(command, limit, yes)
         return
     scripts = read_scripts(file or [Path("-")]) if not typed else ((None, each) for each in typed)
-    with failing(as_json):
+    with reporting_errors(as_json):
         from penstock.lang.script import read_script
 
         steps = [step for name, script in list(scripts) for step in read_script(script, name)]
@@ -78,8 +78,8 @@ def sql(
         if follows and as_json:
             raise typer.BadParameter("SUBSCRIBE does not end; for JSON lines use: penstock subscribe NAME --json")
     # What only follows changes needs no Spark.
-    with (looking if follows and len(steps) == 1 else opened)(ctx, warehouse, as_json) as desk:
-        run_all(desk, steps, limit, yes)
+    with (opened_lazily if follows and len(steps) == 1 else opened)(ctx, warehouse, as_json) as command:
+        run_steps(command, steps, limit, yes)
 
 
 def read_scripts(paths: Sequence[Path]) -> Iterator[tuple[str | None, str]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from penstock.cli.render.durations import moment, spoken
+from penstock.cli.render.durations import format_duration, format_moment
 from penstock.graph.lag import parse_target_lag
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def _column(title: str, name: str, manner: str = "") -> Column:
 def _lag(title: str, name: str) -> Column:
     def pick(row: Row) -> str:
         lag = None if row[name] is None else parse_target_lag(row[name])
-        return spoken(lag, missing=row[name] or "–")
+        return format_duration(lag, missing=row[name] or "–")
 
     return title, "right", pick
 
@@ -38,7 +38,7 @@ def _why(row: Row) -> str:
 
 
 def _took(row: Row) -> str:
-    return spoken(row["seconds"], missing="…")
+    return format_duration(row["seconds"], missing="…")
 
 
 def _mode(row: Row) -> str:
@@ -58,11 +58,11 @@ _COLUMNS: Final[Mapping[str, Sequence[Column]]] = {
         ("mode", "", _mode),
         _lag("lag", "current_lag"),
         _lag("target", "target_lag"),
-        ("last refresh (UTC)", "keep", lambda row: moment(row["last_refresh"])),
+        ("last refresh (UTC)", "keep", lambda row: format_moment(row["last_refresh"])),
         _column("errors", "errors", "right"),
     ),
     "history": (
-        ("started (UTC)", "keep", lambda row: moment(row["started_at"])),
+        ("started (UTC)", "keep", lambda row: format_moment(row["started_at"])),
         _column("action", "action", "keep"),
         _column("status", "status", "keep"),
         _column("+", "rows_inserted", "right"),
@@ -91,7 +91,7 @@ _COLUMNS: Final[Mapping[str, Sequence[Column]]] = {
 }
 
 
-def answer_table(kind: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table | None:
+def statement_table(kind: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table | None:
     """The answer of a statement as a table; None if it is shown as any other rows are."""
     if kind not in _COLUMNS or not rows:
         return None
