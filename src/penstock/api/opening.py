@@ -1,4 +1,4 @@
-"""Open a warehouse: to compute in it, to look at it without Spark, or to repair its catalog."""
+"""Open a warehouse: with Spark, without it until something has to be computed, or to repair its catalog."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from warnings import warn
 
 from penstock.api.open_warehouse import given_settings
 from penstock.api.stream_tables import StreamTables
@@ -44,9 +45,15 @@ def open(
 
 
 @checked
-def look(path: str | Path, *, settings: Settings | Mapping[str, Any] | None = None) -> StreamTables:
-    """Open a warehouse to look at it: Spark is started only when something has to be computed."""
+def open_lazily(path: str | Path, *, settings: Settings | Mapping[str, Any] | None = None) -> StreamTables:
+    """Open a warehouse without Spark, which starts only when something has to be computed."""
     return StreamTables(path, settings=settings)
+
+
+def look(path: str | Path, *, settings: Settings | Mapping[str, Any] | None = None) -> StreamTables:
+    """The old name of `open_lazily`."""
+    warn("penstock.look is now penstock.open_lazily; the next release drops the old name", DeprecationWarning, 2)
+    return open_lazily(path, settings=settings)
 
 
 @checked

@@ -6,8 +6,8 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
-from types import TracebackType
 from typing import Any
+from warnings import warn
 
 from penstock.api import definitions, reading
 from penstock.api.find import find_stream_table, full_name, lost_names, minimum_lag
@@ -75,8 +75,6 @@ class StreamTables:
         self._all_changes: AllChanges | None = None
         self._opening = threading.Lock()
 
-    # -- opening and closing
-
     def start(self) -> None:
         """Start Spark, if that has not happened yet."""
         _ = self.spark
@@ -94,9 +92,7 @@ class StreamTables:
     def __enter__(self) -> StreamTables:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *failure: object) -> None:
         self.close()
 
     @property
@@ -422,9 +418,15 @@ class StreamTables:
         """Whether anything needs a person: catalog, scheduler, stopped and late stream tables."""
         return self._monitor.health()
 
-    def serve(self, host: str = "127.0.0.1", port: int = 0) -> Server:
+    def serve_metrics(self, host: str = "127.0.0.1", port: int = 0) -> Server:
         """Answer `/metrics`, `/health`, `/ready` and `/status` over HTTP, until closed; port 0 takes a free one."""
         return self._monitor.serve(host, port)
+
+    def serve(self, host: str = "127.0.0.1", port: int = 0) -> Server:
+        """The old name of `serve_metrics`."""
+        # Level 3 is the caller: what checks the arguments lies in between.
+        warn("serve is now serve_metrics; the next release drops the old name", DeprecationWarning, 3)
+        return self.serve_metrics(host, port)
 
     def repair(self) -> RepairReport:
         """Put back into the catalog what the tables say and it does not."""
@@ -433,8 +435,6 @@ class StreamTables:
     def lost(self) -> list[str]:
         """Stream tables that lie in the warehouse, and that its catalog does not know; `repair` puts them back."""
         return lost_names(self._warehouse)
-
-    # -- names
 
     def _name(self, name: str) -> TableName:
         return full_name(self._warehouse, name)

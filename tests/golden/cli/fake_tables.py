@@ -382,7 +382,7 @@ class FakeTables:
     def scheduler(self) -> Refreshing:
         raise NotImplementedError
 
-    def serve(self, host: str = "127.0.0.1", port: int = 0) -> Server:
+    def serve_metrics(self, host: str = "127.0.0.1", port: int = 0) -> Server:
         raise NotImplementedError
 
     @recorded

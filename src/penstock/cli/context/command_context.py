@@ -35,7 +35,7 @@ def _open(path: Path) -> CommandTables:
 def _open_lazily(path: Path) -> CommandTables:
     from penstock import api
 
-    return api.look(path)
+    return api.open_lazily(path)
 
 
 def _catalog_fault(path: Path) -> str | None:

@@ -101,7 +101,7 @@ def _obey_signals(tables: CommandTables, scheduler: Refreshing) -> threading.Eve
 
 def _serve_metrics(tables: CommandTables, host: str, port: int) -> str:
     try:
-        return str(tables.serve(host, port).url)
+        return str(tables.serve_metrics(host, port).url)
     except OSError as error:
         why = error.strerror or error
         raise typer.BadParameter(f"cannot listen on {host}:{port}: {why}", param_hint="--http") from None
