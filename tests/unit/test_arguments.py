@@ -159,7 +159,8 @@ def test_refused_calls_change_nothing(tmp_path: Path) -> None:
         f"such as {query}. Of pandas' rows make a table first: ps.spark.createDataFrame(…).write.saveAsTable(…).",
         "create_stream_table() was given 'id', a str for key | Give a list of text or None, such as [\"region\"].",
         "history() was given 0 for max_rows | Give a whole number from 1 on, such as 20.",
-        "serve_metrics() was given 70000 for port | Give a whole number from 0 to 65535, such as 0, which takes a free one.",
+        "serve_metrics() was given 70000 for port | "
+        "Give a whole number from 0 to 65535, such as 0, which takes a free one.",
         "tick() was given datetime.datetime(2026, 1, 1, 0, 0), a datetime for now, without a time zone | "
         "Give a moment that says its time zone, such as datetime.now(UTC).",
         "refresh() has no argument nmae | Did you mean name?",
