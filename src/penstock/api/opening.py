@@ -29,9 +29,9 @@ def open(
     catalog: str | None = None,
     settings: Settings | Mapping[str, Any] | None = None,
 ) -> StreamTables:
-    """Open a warehouse, creating it if need be.
+    """Open a warehouse, and create it if it does not exist.
 
-    Without `spark`, a local Spark with Delta is started for it. `catalog` is a path to a SQLite file or an address,
+    Without `spark`, it starts a local Spark with Delta. `catalog` is a path to a SQLite file or an address,
     `postgresql://user:password@host:port/database`; the default is the setting of that name, else a file in the
     warehouse.
     """
@@ -64,9 +64,9 @@ def repair(
     catalog: str | None = None,
     settings: Settings | Mapping[str, Any] | None = None,
 ) -> RepairReport:
-    """Rebuild the catalog of a warehouse from its tables, also where `open` refuses because it is broken or lost.
+    """Rebuild the catalog of a warehouse from its tables, also if `open` refuses because it is broken or lost.
 
-    A broken one is kept beside the new one. The report says what the tables do not tell, and what therefore is gone.
+    It keeps a broken catalog beside the new one. The report names what only the old catalog knew, and is gone.
     """
     root = warehouse_folder(path)
     require_warehouse(root)

@@ -80,7 +80,7 @@ def refresh_in_spark(
 
 
 def _row_counter(warehouse: Warehouse, statement: PassThrough) -> Callable[[], int | None]:
-    """A function that says after a statement how many rows it inserted, if Spark does not say so itself."""
+    """A function that counts, after a statement, the rows that it inserted; None where Spark counts them."""
     target = inserted_into(statement)
     table = None if target is None else _table_name(warehouse, target)
     return (lambda: None) if table is None else counting_rows(warehouse.spark, warehouse.logs, table)

@@ -20,7 +20,7 @@ from penstock.subscribe.subscription import Subscription
 
 @dataclass(frozen=True, slots=True)
 class StatementResult:
-    """What one of our statements answers."""
+    """The answer of a stream table statement: rows, or a message."""
 
     kind: str
     columns: tuple[str, ...]
@@ -29,7 +29,7 @@ class StatementResult:
 
 
 SqlResult = StatementResult | Subscription | DataFrame
-"""What `sql` returns: of our statements, of SUBSCRIBE, of Spark's statements."""
+"""The result of `sql`: of a stream table statement, of SUBSCRIBE, of a statement of Spark's."""
 
 
 def message(kind: str, text: str) -> StatementResult:

@@ -76,11 +76,11 @@ class StreamTables:
         self._opening = threading.Lock()
 
     def start(self) -> None:
-        """Start Spark, if that has not happened yet."""
+        """Start Spark, unless it runs already."""
         _ = self.spark
 
     def close(self) -> None:
-        """Let go of the catalog, and of Spark if this object started it; alerts on their way are delivered first."""
+        """Deliver the alerts that wait, close the catalog, and stop Spark if this object started it."""
         self._feed.close()
         if self._all_changes is not None:
             self._all_changes.close()
@@ -115,12 +115,13 @@ class StreamTables:
     def sql(
         self, text: str, *, yes: bool = False, progress: Report | None = None
     ) -> StatementResult | Subscription | DataFrame:
-        """Run statements: ours here, everything else by Spark. Returns the last one's result.
+        """Run statements, and return the result of the last one.
 
-        Ours give a `StatementResult`, SUBSCRIBE a `Subscription`, Spark's a DataFrame; that of an INSERT or CREATE
-        TABLE … AS holds the number of rows, as Delta's of UPDATE, DELETE and MERGE do. A script is parsed whole before
-        any of it runs; the error of one that fails half way carries a note of what was done and what was not. With
-        `yes`, sources may be dropped, renamed, replaced or vacuumed although stream tables need them.
+        Penstock runs stream table statements: they return a `StatementResult`, and SUBSCRIBE a `Subscription`. Spark
+        runs all others: they return a DataFrame; that of INSERT and CREATE TABLE … AS holds the number of rows, as
+        that of Delta's UPDATE, DELETE and MERGE does. A script is parsed whole before any of it runs. If a statement
+        fails, its error carries a note of the statements that ran and of those that did not. With `yes`, a statement
+        may drop, rename, replace or vacuum a source that stream tables need.
         """
         return ScriptRun(self, self._warehouse, yes, progress).run(text)
 
@@ -142,10 +143,10 @@ class StreamTables:
     ) -> StreamTableInfo:
         """Define a stream table, and fill it unless `initialize` is False.
 
-        `query` is SQL, a DataFrame, or a function that makes a DataFrame of the session. A DataFrame is written down as
-        SQL; where it has no SQL form, a function that can be imported is called at every refresh, which is then FULL.
-        `target_lag` None means DOWNSTREAM. With `or_replace` an unchanged definition keeps its rows; one under which
-        other stream tables could not read it any more is refused without `cascade`.
+        `query` is SQL, a DataFrame, or a function that makes a DataFrame of the session. Penstock stores a DataFrame
+        as SQL. If it has no SQL form, every refresh calls the function, which must be importable, and is FULL.
+        `target_lag` None means DOWNSTREAM. With `or_replace`, an unchanged definition keeps its rows, and a changed one
+        that breaks other stream tables needs `cascade`.
         """
         return definitions.create_stream_table(
             self._warehouse,
@@ -173,55 +174,54 @@ class StreamTables:
     ) -> StreamTableInfo:
         """Change what is given. `target_lag` None means DOWNSTREAM.
 
-        The rows of a new query are computed beside the old ones and take their place in one commit, together with the
-        definition; if the query fails, nothing has changed. One under which other stream tables could not read this
-        one any more is refused without `cascade`.
+        One commit replaces the definition and the rows when the query is new; if the query fails, nothing has changed.
+        A query that breaks other stream tables needs `cascade`.
         """
         return definitions.alter_stream_table(self._warehouse, name, target_lag, refresh_mode, status, query, cascade)
 
     def drop_stream_table(self, name: str, if_exists: bool = False, cascade: bool = False) -> list[str]:
-        """Drop a stream table; returns the names of all that were dropped."""
+        """Drop a stream table, with `cascade` its readers too; returns the names of all that it dropped."""
         return definitions.drop_stream_table(self._warehouse, name, if_exists, cascade)
 
     # -- refreshing
 
     def refresh(self, name: str, *, progress: Report | None = None) -> RefreshResult:
-        """Bring a stream table up to now, its upstreams first. A suspended one is refreshed and stays suspended."""
+        """Refresh a stream table, after its upstreams. A suspended stream table is refreshed and stays suspended."""
         return refresh_one(self._warehouse, name, progress)
 
     refresh_stream_table = refresh
 
     def refresh_all(self, *, progress: Report | None = None) -> list[RefreshResult]:
-        """Bring all stream tables up to now, at one version of every source; those that are suspended are left alone.
+        """Refresh all stream tables that are not suspended, at one version of every source.
 
-        The error of one table is its result and does not stop others.
+        A stream table that fails has its error in its result, and does not stop the others.
         """
         return refresh_every(self._warehouse, progress)
 
     def tick(self, now: datetime | None = None) -> list[RefreshResult]:
-        """Refresh everything that is due at a moment; the error of one table is its result and does not stop others.
+        """Refresh the stream tables that are due at a moment; none while the catalog is paused.
 
-        Nothing while the catalog is paused.
+        A stream table that fails has its error in its result, and does not stop the others.
         """
         return refresh_due(self._warehouse, now)
 
     def run(self) -> Running:
-        """Keep every stream table within its target lag, in the background, until `stop` of what is returned.
+        """Keep every stream table within its target lag, in the background, until `stop` of the result.
 
-        Of several processes on one catalog exactly one acts; the others stand by and take over when it is gone.
+        Of several processes on one catalog exactly one refreshes. The others stand by, and one takes over if it dies.
         """
         return Running(self.scheduler())
 
     def scheduler(self) -> Scheduler:
-        """The scheduler that `run` runs, for whoever has a thread for it already."""
+        """The scheduler that `run` runs, for a caller that has a thread for it."""
         return scheduler_of(self._warehouse, self._monitor)
 
     def pause(self) -> None:
-        """Keep all schedulers of this catalog from starting refreshes; what runs ends; by hand all works."""
+        """Keep all schedulers of this catalog from starting refreshes. Running refreshes end; `refresh` still works."""
         self._warehouse.catalog.set_paused(True)
 
     def resume(self) -> None:
-        """Let the schedulers go on after `pause`."""
+        """Let the schedulers start refreshes again."""
         self._warehouse.catalog.set_paused(False)
 
     def is_paused(self) -> bool:
@@ -229,7 +229,7 @@ class StreamTables:
         return self._warehouse.catalog.paused()
 
     def reload(self) -> Settings:
-        """Read the settings again from file and environment; they hold from the next refresh on."""
+        """Read the settings again from file and environment; the next refresh obeys them."""
         reload_settings(self._warehouse, self._given)
         return self.settings
 
@@ -242,10 +242,10 @@ class StreamTables:
     def optimize(
         self, name: str | None = None, dry_run: bool = False, *, progress: Report | None = None
     ) -> list[OptimizeResult]:
-        """Lay files out as `advise` says; no row changes, and what is laid out well is left alone.
+        """Sort and compact files as `advise` says. No row changes, and a table that lies well stays as it is.
 
-        Without a name: every stream table; sources are only told of. A source that is named is sorted too, by Delta's
-        own OPTIMIZE. With `dry_run` nothing is done.
+        Without a name it does so for every stream table, and reports on sources. A source that is named it sorts with
+        Delta's own OPTIMIZE. With `dry_run` it only reports.
         """
         done = optimize(self._warehouse, None if name is None else self._name(name), dry_run, progress)
         if name is not None and not done:
@@ -255,13 +255,13 @@ class StreamTables:
     # -- reading
 
     def table(self, name: str, fresh: bool = False) -> DataFrame:
-        """The stream table's rows; with `fresh`, as they would be after a refresh, without writing anything."""
+        """The rows of a stream table; with `fresh`, the rows that a refresh would store, without storing them."""
         return reading.read_rows(self._warehouse, name, fresh)
 
     def read_together(self, names: Iterable[str], fresh: bool = False) -> dict[str, DataFrame]:
         """The rows of several stream tables at one instant: all show the same version of every base table they share.
 
-        As they are stored, that is the newest such instant; `NoCommonInstant` if there is none. With `fresh`, it is
+        It is the newest such instant among the stored versions, or `NoCommonInstant` is raised. With `fresh`, it is
         now. Nothing is written.
         """
         return reading.read_at_one_instant(self._warehouse, names, fresh)
@@ -274,7 +274,7 @@ class StreamTables:
         """Recompute the query at the stored frontier and compare."""
         return reading.audit_stream_table(self._warehouse, name)
 
-    # -- looking
+    # -- state
 
     def status(self) -> list[StatusRow]:
         """One row per stream table."""
@@ -284,23 +284,23 @@ class StreamTables:
     pgt_status = status
 
     def diagnose(self, name: str) -> Diagnosis:
-        """Why a stream table is stale, or why it can be trusted, with what to do; nothing is computed or changed."""
+        """Why a stream table is stale or fresh, and what to do. It computes no rows and changes nothing."""
         keep_names(self._warehouse)
         return diagnose(gather(self._warehouse, self._find(name), minimum_lag(self._warehouse)))
 
     def history(self, name: str | None = None, max_rows: int = 20) -> list[RefreshRecord]:
-        """The newest refreshes first."""
+        """The latest refreshes, newest first."""
         table = None if name is None else self._find(name).name
         return self._warehouse.catalog.recent_history(table, max_rows)
 
     refresh_history = history
 
     def show_create(self, name: str) -> str:
-        """SQL that, run again, gives the stream table's definition."""
+        """The SQL that gives a stream table the definition it has."""
         return reading.create_statement(self._warehouse, name)
 
     def describe(self, name: str, extended: bool = False) -> list[tuple[str, str]]:
-        """The columns of a stream table with their types; `extended`, what else a person would ask of it."""
+        """The columns of a stream table with their types; `extended` adds options, sources, query and location."""
         return reading.describe_stream_table(self._warehouse, name, extended)
 
     def versions(self, name: str, max_rows: int = 20) -> list[ShownVersion]:
@@ -325,10 +325,11 @@ class StreamTables:
     ) -> Subscription:
         """Follow the changes of a stream table: iterate over the result, or use `next`, `async for`, `commits`.
 
-        It begins now, with `start="snapshot"`, or after a `version`, `timestamp` or `lsn`. `where` is a SQL predicate,
-        `columns` a choice of columns. `policy` says what becomes of commits that come too fast: block, drop_oldest,
-        drop_newest, sample(n), demand. `delivery` is `every` commit, or `net` of all that wait. With `progress`,
-        watermarks tell how far the table has got. A `durable` name keeps its acknowledged position.
+        It begins now, with all rows (`start="snapshot"`), or after a `version`, `timestamp` or `lsn`. `where` is a SQL
+        predicate, `columns` a choice of columns. `policy` decides about commits that come too fast: block,
+        drop_oldest, drop_newest, sample(n), demand. `delivery` gives `every` commit, or the `net` change of all that
+        wait. With `progress`, watermarks show how far the table has got. A `durable` name keeps its acknowledged
+        position.
         """
         return subscribe(
             self._warehouse,
@@ -359,8 +360,8 @@ class StreamTables:
     def watch(self, name: str, key: str, since_lsn: int | None = None) -> KeyWatch:
         """Watch a key of a stream table, or with `….*` all keys that begin so: iterate over the result, or use `next`.
 
-        It begins now, or after an LSN of the stream table. Of a key with several columns the values are joined by
-        dots. Iterating ends after 60 seconds without a change.
+        It begins now, or after an LSN of the stream table. Dots join the values of a key with several columns.
+        Iterating ends after 60 seconds without a change.
         """
         return watch_key(self._warehouse, self._feed, self._find(name), key, since_lsn)
 
@@ -386,7 +387,7 @@ class StreamTables:
             return self._all_changes
 
     def graph(self) -> GraphPicture:
-        """Who reads whom."""
+        """Which stream table reads what."""
         return picture(self._warehouse.catalog)
 
     st_graph = graph
@@ -402,20 +403,20 @@ class StreamTables:
         return stats(self._warehouse.catalog)
 
     def reset_stats(self, name: str) -> None:
-        """Start the totals of a stream table again from zero."""
+        """Set the totals of a stream table to zero."""
         self._warehouse.catalog.reset_counters(self._find(name).id)
 
     def alerts(self, name: str | None = None, max_rows: int = 100) -> list[Alert]:
-        """The newest alerts first, of one stream table or of all."""
+        """The latest alerts, newest first, of one stream table or of all."""
         table = None if name is None else self._find(name).name
         return self._warehouse.catalog.recent_alerts(table, max_rows)
 
     def on_alert(self, listener: Callable[[Alert], None]) -> Callable[[], None]:
-        """Call a function for every alert that this process raises, on a thread of its own; returns what ends it."""
+        """Call a function for every alert of this process, on a thread of its own. Call the result to stop that."""
         return self._monitor.on_alert(listener)
 
     def health(self) -> Health:
-        """Whether anything needs a person: catalog, scheduler, stopped and late stream tables."""
+        """What needs attention: the catalog, the scheduler, stopped and late stream tables."""
         return self._monitor.health()
 
     def serve_metrics(self, host: str = "127.0.0.1", port: int = 0) -> Server:
@@ -429,11 +430,11 @@ class StreamTables:
         return self.serve_metrics(host, port)
 
     def repair(self) -> RepairReport:
-        """Put back into the catalog what the tables say and it does not."""
+        """Restore catalog entries from the tables themselves."""
         return rebuild(self._warehouse)
 
     def lost(self) -> list[str]:
-        """Stream tables that lie in the warehouse, and that its catalog does not know; `repair` puts them back."""
+        """Stream tables that lie in the warehouse and are missing from its catalog; `repair` restores them."""
         return lost_names(self._warehouse)
 
     def _name(self, name: str) -> TableName:

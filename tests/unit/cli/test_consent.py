@@ -120,7 +120,7 @@ def test_a_terminal_is_asked(warehouse: Path, arguments: list[str]) -> None:
 )
 def test_readers_that_would_break_are_a_question_of_their_own(warehouse: Path, arguments: list[str]) -> None:
     tables, shown = on_terminal("y\nn\n", arguments)
-    assert "default.top (it uses region). Do it all the same? [y/N]" in shown
+    assert "default.top (it uses region). Do it anyway? [y/N]" in shown
     assert cascades(tables) == [False]
     agreed, shown = on_terminal("y\ny\n", arguments)
     assert cascades(agreed) == [False, True]
@@ -171,7 +171,7 @@ def test_a_source_that_is_read_is_dropped_with_yes_or_after_a_question(warehouse
         with terminal(answer, shown):
             app(arguments, obj=fake_openers(tables), standalone_mode=False)
         assert [keywords.get("yes", False) for _, _, keywords in tables.calls] == said
-        assert ("Do it all the same? [y/N]" in "".join(shown)) == bool(answer)
+        assert ("Do it anyway? [y/N]" in "".join(shown)) == bool(answer)
 
 
 @pytest.mark.parametrize(

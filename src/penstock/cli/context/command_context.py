@@ -1,7 +1,7 @@
-"""What every command has at hand: the opened warehouse, a place to print, and the rule how it fails.
+"""What every command has at hand: the opened warehouse, where to print, and how errors end it.
 
 `Openers` is the seam: commands reach the API only through it, so tests put a fake there. The API, and with it Spark, is
-imported when a warehouse is opened and not before.
+imported when a command opens a warehouse, and not before.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def openers(ctx: typer.Context) -> Openers:
 
 @contextmanager
 def reporting_errors(as_json: bool) -> Iterator[None]:
-    """Turn any error of the block into a message and an exit code; that nobody reads any more is none."""
+    """Turn an error of the block into a message and an exit code. A closed pipe is no error."""
     try:
         yield
     except (typer.Exit, typer.Abort, typer.BadParameter, BrokenPipeError):
@@ -136,7 +136,7 @@ def reporting_errors(as_json: bool) -> Iterator[None]:
 def opened(
     ctx: typer.Context, warehouse: Path, as_json: bool, *, keeps_running: bool = False
 ) -> Iterator[CommandContext]:
-    """Open the warehouse for a command that computes, and that `keeps_running` or ends when a refresh fails."""
+    """Open the warehouse with Spark. A command that `keeps_running` after a failed refresh prints every warning."""
     with reporting_errors(as_json):
         require_warehouse(warehouse)
         with working("starting Spark…"):
@@ -147,12 +147,12 @@ def opened(
 
 @contextmanager
 def _without_repeated_warnings() -> Iterator[None]:
-    """Keep warnings that only repeat the error that the command ends with from the terminal."""
+    """Hide the warnings that only repeat the error with which the command ends."""
     logger = logging.getLogger("penstock")
     handler = logging.StreamHandler()
     handler.setLevel(logging.WARNING)
     handler.addFilter(lambda record: getattr(record, "event", None) not in _REPEATED)
-    # Who set up logging, as `log_format = "json"` does, wants all of it.
+    # Logging that is set up already, as `log_format = "json"` does, gets all of it.
     if logger.hasHandlers():
         yield
         return
@@ -165,7 +165,7 @@ def _without_repeated_warnings() -> Iterator[None]:
 
 @contextmanager
 def opened_lazily(ctx: typer.Context, warehouse: Path, as_json: bool) -> Iterator[CommandContext]:
-    """Open the warehouse for a command that only looks: Spark stays where it is."""
+    """Open the warehouse for a command that needs no Spark."""
     with reporting_errors(as_json):
         require_warehouse(warehouse)
         with openers(ctx).open_lazily(warehouse) as tables:
@@ -173,7 +173,7 @@ def opened_lazily(ctx: typer.Context, warehouse: Path, as_json: bool) -> Iterato
 
 
 def require_warehouse(path: Path) -> None:
-    """Refuse a folder that is no warehouse."""
+    """Refuse a folder that is not a warehouse."""
     # Here and not above: help needs no catalog.
     from penstock.catalog import warehouse_folder
 

@@ -1,7 +1,7 @@
-"""Asking before something is removed or rebuilt.
+"""Ask before a command removes or rebuilds something.
 
-The question is put on a terminal, where somebody can see it and answer. Anywhere else, and where the output is for a
-program, only `--yes` is a yes: what comes through a pipe is not, and without it nothing is done.
+On a terminal it asks. Anywhere else, and with `--json`, only `--yes` counts: an answer through a pipe does not, and
+without `--yes` the command does nothing.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from penstock.cli.context.terminal import is_terminal
 from penstock.errors import HasReaders, NotConfirmed, ReadersBreak, RetentionCut
 
 Done = TypeVar("Done")
-Yes = Annotated[bool, typer.Option("-y", "--yes", help="Do not ask; needed where nobody can be asked.")]
+Yes = Annotated[bool, typer.Option("-y", "--yes", help="Do not ask; needed without a terminal and with --json.")]
 
 
 def confirm(question: str, *, yes: bool, as_json: bool) -> None:
-    """Return if somebody wants it; end the command if not. Called with the warehouse open, before it is changed."""
+    """Return on a yes; end the command on a no. Call it with the warehouse open, before changing it."""
     if yes:
         return
     if not can_ask(as_json):
@@ -29,15 +29,15 @@ def confirm(question: str, *, yes: bool, as_json: bool) -> None:
 
 
 def can_ask(as_json: bool) -> bool:
-    """True if there is somebody to see a question and answer it."""
+    """True if a person can see a question and answer it."""
     return not as_json and is_terminal(sys.stdin) and is_terminal(sys.stdout)
 
 
 def confirm_if_refused(act: Callable[[bool], Done], *, yes: bool, as_json: bool) -> Done:
-    """What an act returns that takes a yes or none; where it is refused for the sake of others, a terminal is asked."""
+    """Act without a yes; if the API refuses for the sake of readers, ask, and act again with it."""
     try:
         return act(yes)
     except (HasReaders, ReadersBreak, RetentionCut) as refused:
-        if not can_ask(as_json) or not typer.confirm(f"{refused.text}. Do it all the same?"):
+        if not can_ask(as_json) or not typer.confirm(f"{refused.text}. Do it anyway?"):
             raise
     return act(True)

@@ -1,6 +1,6 @@
-"""Ctrl-C ends a command: what Spark does for it is cancelled, one line says so, and the exit code is 130.
+"""Ctrl-C ends a command: it cancels what Spark does for it, prints one line, and exits with 130.
 
-The second one ends the process at once, which is no worse than a kill: nothing is lost by that.
+The second Ctrl-C ends the process at once. Like a kill, that loses nothing.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was asked for."""
         try:
-            with _twice_at_most():
+            with _second_one_kills():
                 return super().invoke(ctx)
         except KeyboardInterrupt:
             typer.echo("interrupted", err=True)
@@ -32,7 +32,7 @@ class Commands(TyperGroup):
 
 
 @contextmanager
-def _twice_at_most() -> Iterator[None]:
+def _second_one_kills() -> Iterator[None]:
     pressed = False
 
     def stop(number: int, frame: FrameType | None) -> None:

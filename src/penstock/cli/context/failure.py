@@ -1,6 +1,6 @@
 """How an error leaves the process: a short message and a hint on stderr, or one JSON document on stdout.
 
-Errors of ours and of Spark are the user's to mend and are shown without a traceback; anything else is a bug of ours.
+The user can mend errors of Penstock and Spark: they are printed without a traceback. Any other is a bug in Penstock.
 """
 
 from __future__ import annotations

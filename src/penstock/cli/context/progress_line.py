@@ -1,6 +1,6 @@
-"""A line on stderr that says what takes so long.
+"""A line on stderr that shows what a command is working on.
 
-It exists only while stderr is a terminal, and leaves nothing behind: stdout and logs never see it.
+It is drawn only on a terminal and erased at the end; stdout and logs never see it.
 """
 
 from __future__ import annotations

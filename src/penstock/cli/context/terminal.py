@@ -1,4 +1,4 @@
-"""Whether there is a person at the other end of a stream. A stream that was closed by the caller is None in Python."""
+"""Is a person at the other end of a stream? Python has None for a stream that its caller closed."""
 
 from __future__ import annotations
 

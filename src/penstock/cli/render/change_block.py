@@ -47,15 +47,15 @@ def print_block(out: Console, changes: CommitChanges, limit: int) -> None:
     out.print(_facts(changes))
     columns = changes.schema.names
     events = _count(changes)
-    told = list(_told(changes, min(limit, events) if limit else events))
-    _print_changes(out, columns, told)
-    if left := events - len(told):
+    first = list(_first_changes(changes, min(limit, events) if limit else events))
+    _print_changes(out, columns, first)
+    if left := events - len(first):
         out.print(f"… and {left} more", style="dim")
     out.print()
 
 
 def counts(changes: CommitChanges) -> tuple[int, int, int]:
-    """Rows that came, went and changed; nobody knows that of all rows anew, so they count as none."""
+    """Rows that came, went and changed. A commit of all rows says nothing of that, so it counts none."""
     return changes.inserts.num_rows, changes.deletes.num_rows, changes.now.num_rows
 
 
@@ -84,7 +84,7 @@ def _count(changes: CommitChanges) -> int:
     return changes.refreshed.num_rows if changes.refreshed is not None else changes.events
 
 
-def _told(changes: CommitChanges, limit: int) -> Iterator[_Change]:
+def _first_changes(changes: CommitChanges, limit: int) -> Iterator[_Change]:
     """The first changes, in the order of their positions."""
     for kind, was, now, _ in changes.runs():
         rows = now if now is not None else was
@@ -115,7 +115,7 @@ def _print_changes(out: Console, columns: Sequence[str], changes: Sequence[_Chan
 
 
 def _compared(old: Any, new: Any) -> Text:
-    """A cell of a row that changed; `shown` decides, so NaN did not change and 1.0 became 1.00."""
+    """A cell of a row that changed; `as_text` decides, so NaN did not change and 1.0 became 1.00."""
     if as_text(old) == as_text(new):
         return cell(new)
     return Text.assemble((as_text(old), "red"), (" → ", "dim"), (as_text(new), "bold green"))

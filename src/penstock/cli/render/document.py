@@ -1,6 +1,6 @@
 """Anything the API returns, as JSON that loses nothing.
 
-Decimals become strings, durations seconds, moments ISO text; an object that can tell itself by `to_json` does.
+Decimals become strings, durations seconds, moments ISO text; an object with `to_json` becomes what that returns.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ def plain(value: Any) -> Any:
         return base64.b64encode(value).decode("ascii")
     if isinstance(value, TableName):
         return str(value)
-    if callable(told := getattr(value, "to_json", None)):
-        said = told()
-        return json.loads(said) if isinstance(said, str) else plain(said)
+    if callable(to_json := getattr(value, "to_json", None)):
+        document = to_json()
+        return json.loads(document) if isinstance(document, str) else plain(document)
     return _plain_container(value)
 
 

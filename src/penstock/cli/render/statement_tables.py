@@ -1,7 +1,7 @@
-"""The answers of our own statements, as the tables of the commands that mean the same.
+"""The results of stream table statements as tables, like those of the commands that mean the same.
 
-They have fewer columns than the answer itself, so that they fit a page; `--json` has all of them. A long value is
-folded under itself rather than that a table is torn into records.
+They have fewer columns than the result itself, so that they fit a page; `--json` has all of them. A long value folds
+under itself, so that the table stays one.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ _COLUMNS: Final[Mapping[str, Sequence[Column]]] = {
 
 
 def statement_table(kind: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table | None:
-    """The answer of a statement as a table; None if it is shown as any other rows are."""
+    """The result of a statement as a table; None if it is printed as any other rows are."""
     if kind not in _COLUMNS or not rows:
         return None
     from penstock.cli.render.tables import table

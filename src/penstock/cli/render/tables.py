@@ -1,7 +1,7 @@
 """Rows as tables that fit the terminal, or 100 columns of plain text when they go into a pipe.
 
-Text from the user's data is never read as markup. A result too wide for a table is shown one record at a time: every
-value stays readable, and nothing is cut without a sign.
+Text from the user's data is never read as markup. A result too wide for a table is printed one record at a time: every
+value stays readable, and a cut has a sign.
 """
 
 from __future__ import annotations

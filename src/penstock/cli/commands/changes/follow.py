@@ -1,6 +1,6 @@
 """Print the changes that a subscription gives until Ctrl-C, SIGTERM or a number of commits ends it.
 
-A durable subscription acknowledges a commit after it was printed: what was cut off is printed again the next time.
+A durable subscription acknowledges a commit after printing it, so the next run prints again what was cut off.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def follow(
     commits: int | None = None,
     durable: bool = False,
 ) -> None:
-    """Print commit after commit; for people, with `rows` changes of each at most, and a summary at the end."""
+    """Print commit after commit; for people at most `rows` changes of each, and a summary at the end."""
     print_commit = _block_printer(rows) if form == "people" else _line_printer(form)
     if form == "people":
         reached = f"LSN {subscription.position}, version {subscription.version}"
@@ -70,7 +70,7 @@ def _block_printer(rows: int) -> PrintCommit:
 
 
 def _line_printer(form: Form) -> PrintCommit:
-    """For programs: a line per change, which nobody counts."""
+    """For programs: a line per change; it counts none."""
     from penstock.changes.wire.commit_lines import changelog_lines, envelope_lines
 
     lines_of = changelog_lines if form == "json" else envelope_lines

@@ -15,29 +15,25 @@ MEGABYTE = 1024 * 1024
 
 def serve(
     ctx: typer.Context,
-    host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Where to listen.")] = "127.0.0.1",
+    host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="The port; 0 takes a free one.")] = 8321,
     tokens: Annotated[
         Path | None,
         typer.Option(
             "--tokens",
             metavar="FILE",
-            help="Accept only clients with a token of this file; needed for other hosts than this one.",
+            help="Accept only clients with a token in this file; needed to listen to other hosts.",
             show_default=False,
             dir_okay=False,
         ),
     ] = None,
-    open_to_others: Annotated[
-        bool, typer.Option("--open", help="Listen to other hosts although there are no tokens.")
-    ] = False,
+    open_to_others: Annotated[bool, typer.Option("--open", help="Listen to other hosts without tokens.")] = False,
     cors: Annotated[
         list[str] | None,
-        typer.Option(
-            "--cors", metavar="ORIGIN", help="Web pages of this origin may read; can be given more than once."
-        ),
+        typer.Option("--cors", metavar="ORIGIN", help="Let web pages of this origin read; repeat it for several."),
     ] = None,
     connections: Annotated[
-        int, typer.Option("--connections", min=1, max=1_000_000, help="Clients at the same time; others get a 503.")
+        int, typer.Option("--connections", min=1, max=1_000_000, help="Clients at the same time; more get a 503.")
     ] = 10_000,
     buffer: Annotated[
         int,
@@ -53,8 +49,8 @@ def serve(
 ) -> None:
     """Serve the changes of stream tables over HTTP until stopped.
 
-    Pages, server-sent events, WebSockets and Arrow; /openapi.json describes all of it. It needs no Spark: refreshes may
-    run anywhere else.
+    It serves pages, server-sent events, WebSockets and Arrow; /openapi.json describes them. It needs no Spark:
+    refreshes can run anywhere else.
 
     \b
     Examples:

@@ -31,7 +31,7 @@ def subscribe(
     timestamp: Annotated[
         str | None,
         typer.Option(
-            "--timestamp", metavar="T", help="Begin after the state of this moment, in UTC.", show_default=False
+            "--timestamp", metavar="T", help="Begin after the version of this moment, in UTC.", show_default=False
         ),
     ] = None,
     lsn: Annotated[
@@ -55,13 +55,13 @@ def subscribe(
         typer.Option(
             "--policy",
             metavar="POLICY",
-            help="What becomes of commits that come too fast: block, drop_oldest, drop_newest, sample(n).",
+            help="What to do with commits that come too fast: block, drop_oldest, drop_newest, sample(n).",
         ),
     ] = "block",
     durable: Annotated[
         str | None,
         typer.Option(
-            "--durable", metavar="NAME", help="Go on where the last run of this name stopped.", show_default=False
+            "--durable", metavar="NAME", help="Go on where the last run under this name stopped.", show_default=False
         ),
     ] = None,
     limit: Annotated[
@@ -77,7 +77,7 @@ def subscribe(
 ) -> None:
     """Show the changes of a stream table as they happen, until Ctrl-C.
 
-    Without a point to begin at, that is what is committed from now on.
+    Without a start, it begins with the next commit.
 
     \b
     Examples:
@@ -91,7 +91,7 @@ def subscribe(
         raise typer.BadParameter("demand is for programs, which ask for commits one by one", param_hint="--policy")
     begin = _timestamp(timestamp)
     chosen = None if columns is None else [each.strip() for each in columns.split(",") if each.strip()]
-    # Lines are for machines, but an error among them would be taken for a change: it goes to stderr.
+    # An error among the JSON lines could be taken for a change, so it goes to stderr.
     with opened_lazily(ctx, warehouse, as_json=False) as command:
         subscription = command.tables.subscribe(
             name,

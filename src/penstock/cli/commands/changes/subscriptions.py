@@ -24,7 +24,7 @@ def subscriptions(
 ) -> None:
     """List durable subscriptions: what they read, and how many events they are behind.
 
-    A subscription keeps the changes that it has not acknowledged from being cleaned up; drop those that nobody uses.
+    Changes that a subscription has not acknowledged are kept, and take room: drop subscriptions that are not in use.
 
     \b
     Examples:

@@ -29,12 +29,12 @@ def create(
         typer.Option("--key", metavar="COLUMN", help="Columns that identify a row; repeat it.", show_default=False),
     ] = None,
     on_schedule: Annotated[
-        bool, typer.Option("--on-schedule", help="Leave it empty now; the first refresh fills it.")
+        bool, typer.Option("--on-schedule", help="Leave it empty; the first refresh fills it.")
     ] = False,
     or_replace: Annotated[
-        bool, typer.Option("--or-replace", help="Replace one of that name; asks if there is one.")
+        bool, typer.Option("--or-replace", help="Replace the stream table of that name; asks first.")
     ] = False,
-    if_not_exists: Annotated[bool, typer.Option("--if-not-exists", help="Do nothing if there is one.")] = False,
+    if_not_exists: Annotated[bool, typer.Option("--if-not-exists", help="Do nothing if it exists.")] = False,
     yes: Yes = False,
     warehouse: Warehouse = HERE,
     as_json: AsJson = False,

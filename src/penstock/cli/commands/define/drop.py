@@ -14,15 +14,15 @@ from penstock.cli.context.options import HERE, AsJson, Name, Warehouse
 def drop(
     ctx: typer.Context,
     name: Name,
-    if_exists: Annotated[bool, typer.Option("--if-exists", help="Do nothing if there is none.")] = False,
-    cascade: Annotated[bool, typer.Option("--cascade", help="Drop the stream tables that read it, too.")] = False,
+    if_exists: Annotated[bool, typer.Option("--if-exists", help="Do nothing if it does not exist.")] = False,
+    cascade: Annotated[bool, typer.Option("--cascade", help="Also drop the stream tables that read it.")] = False,
     yes: Yes = False,
     warehouse: Warehouse = HERE,
     as_json: AsJson = False,
 ) -> None:
-    """Drop a stream table, its stored rows and its history. Sources are left alone.
+    """Drop a stream table, its stored rows and its history. It asks first.
 
-    It asks first.
+    Sources stay.
 
     \b
     Examples:

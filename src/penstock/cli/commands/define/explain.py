@@ -22,7 +22,7 @@ def explain(
 ) -> None:
     """Explain how a stream table or a query is maintained.
 
-    Operator by operator, with the costs of both ways.
+    It shows every operator, and what a full and an incremental refresh would cost.
 
     \b
     Examples:

@@ -18,12 +18,12 @@ from penstock.settings import FILE_NAME, Settings
 
 def init(
     ctx: typer.Context,
-    path: Annotated[Path, typer.Argument(metavar="PATH", help="The folder; it is made if it is not there.")] = HERE,
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="The folder; it is created if it is missing.")] = HERE,
     as_json: AsJson = False,
 ) -> None:
     """Make a folder a warehouse.
 
-    It will hold the tables, the catalog and penstock.toml, and can be moved or copied as a whole.
+    The folder holds the tables, the catalog and penstock.toml. You can move or copy it as a whole.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""`penstock audit`: prove that the stored rows are the query's rows. A difference is exit code 1."""
+"""`penstock audit`: prove that the stored rows are the query's rows; if they differ, the exit code is 1."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ def audit(
 ) -> None:
     """Compare stream tables with a recomputation.
 
-    The query is computed at the same frontier and compared row by row, duplicates included.
+    It runs the query at the same frontier and compares row by row, duplicates included. If rows differ, the exit code
+    is 1.
 
     \b
     Examples:

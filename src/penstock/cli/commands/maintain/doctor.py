@@ -1,4 +1,4 @@
-"""`penstock doctor`: is everything there that Penstock needs? Something missing is exit code 1."""
+"""`penstock doctor`: check that everything Penstock needs is there; if not, the exit code is 1."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def doctor(
 ) -> None:
     """Check that everything Penstock needs is there.
 
-    Looks at Java, Spark, the Delta jars and the warehouse, and says what to do about what is amiss.
+    It checks Java, Spark, the Delta jars and the warehouse, and says how to mend what is wrong.
 
     \b
     Examples:

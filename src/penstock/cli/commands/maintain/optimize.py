@@ -1,4 +1,4 @@
-"""`penstock optimize`: how files lie, how they should, and doing it. No row changes."""
+"""`penstock optimize`: sort and compact files so that a change touches few of them. No row changes."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ def optimize(
     ctx: typer.Context,
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[NAME...]", help="Stream tables, or sources of some.", show_default=False),
+        typer.Argument(metavar="[NAME...]", help="Stream tables, or their sources.", show_default=False),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what it would do.")] = False,
     warehouse: Warehouse = HERE,
     as_json: AsJson = False,
 ) -> None:
     """Sort and compact files, so that a change touches few of them.
 
-    Without names, every stream table that needs it; for sources it says what you can run. A source is sorted only if
-    you name it. Rows do not change, and what is laid out well is left alone.
+    Without names, it does so for every stream table that needs it, and says what you can run for sources. It sorts a
+    source only if you name it. No row changes, and tables that lie well stay as they are.
 
     \b
     Examples:

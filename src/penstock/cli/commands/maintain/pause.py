@@ -9,7 +9,9 @@ from penstock.cli.context.options import HERE, AsJson, Warehouse
 
 
 def pause(ctx: typer.Context, warehouse: Warehouse = HERE, as_json: AsJson = False) -> None:
-    """Keep all schedulers from starting refreshes. What runs ends; `penstock refresh` still works.
+    """Keep all schedulers from starting refreshes.
+
+    Running refreshes end, and `penstock refresh` still works.
 
     \b
     Examples:

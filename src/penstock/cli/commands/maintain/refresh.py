@@ -22,14 +22,14 @@ def refresh(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="NAME", help="The stream tables.", show_default=False)
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="All of them, except those that are suspended.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="All stream tables that are not suspended.")] = False,
     warehouse: Warehouse = HERE,
     as_json: AsJson = False,
 ) -> None:
-    """Refresh stream tables now, and say what was done.
+    """Refresh stream tables now, and say what each refresh did.
 
-    The stream tables that they read are refreshed first. A suspended one that is named is refreshed and stays
-    suspended. With --all, a failed refresh does not stop the others, and is exit code 1.
+    The stream tables that they read come first. A suspended stream table that you name is refreshed and stays
+    suspended. With --all, a failed refresh does not stop the others; the exit code is then 1.
 
     \b
     Examples:

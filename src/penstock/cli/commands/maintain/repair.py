@@ -1,4 +1,4 @@
-"""`penstock repair`: make the catalog agree with what the tables themselves say."""
+"""`penstock repair`: rebuild the catalog from what the tables themselves hold."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 def repair(ctx: typer.Context, yes: Yes = False, warehouse: Warehouse = HERE, as_json: AsJson = False) -> None:
     """Rebuild the catalog from the tables themselves.
 
-    Also closes what a crash left open, and says what was found. Every stream table carries its own definition and
-    frontier, so a lost catalog is no lost data. A catalog that cannot be used is kept under another name, after asking,
-    and made anew. Stream tables that could not be put back are named, and are exit code 1.
+    It also closes refreshes that a crash left open, and reports what it found. Every stream table holds its own
+    definition and frontier, so a lost catalog loses no data. If the catalog is broken, it asks, keeps it under another
+    name, and makes a new one. It names stream tables that it cannot restore; the exit code is then 1.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""`penstock resume`: schedulers go on after `penstock pause`."""
+"""`penstock resume`: schedulers start refreshes again after `penstock pause`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from penstock.cli.context.options import HERE, AsJson, Warehouse
 
 
 def resume(ctx: typer.Context, warehouse: Warehouse = HERE, as_json: AsJson = False) -> None:
-    """Let schedulers go on after `penstock pause`. One suspended table is resumed by `penstock alter NAME --resume`.
+    """Let schedulers start refreshes again after `penstock pause`.
+
+    To resume one suspended stream table: penstock alter NAME --resume.
 
     \b
     Examples:

@@ -42,7 +42,8 @@ def run(
 ) -> None:
     """Keep every stream table within its target lag until stopped.
 
-    Of several such processes on one catalog one acts; the others stand by and take over within seconds.
+    Of several such processes on one catalog, one refreshes. The others stand by; if it dies, one takes over within
+    seconds.
 
     \b
     Examples:

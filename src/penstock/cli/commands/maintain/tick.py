@@ -1,4 +1,4 @@
-"""`penstock tick`: let the scheduler look once: refresh what is due, and nothing else."""
+"""`penstock tick`: refresh what is due now, once, as the scheduler would."""
 
 from __future__ import annotations
 
@@ -19,14 +19,16 @@ def tick(
         typer.Option(
             "--now",
             formats=["%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S%z"],
-            help="Pretend that it is this moment (UTC unless it says otherwise).",
+            help="Act for this moment instead of now; UTC without an offset.",
             show_default=False,
         ),
     ] = None,
     warehouse: Warehouse = HERE,
     as_json: AsJson = False,
 ) -> None:
-    """Refresh every stream table that is due, once. Made for cron: a failed refresh is exit code 1.
+    """Refresh every stream table that is due, once.
+
+    Made for cron: if a refresh fails, the exit code is 1.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""`penstock alerts`: what happened that a person should know, newest first."""
+"""`penstock alerts`: lags, failures, suspensions and changes of mode, newest first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`penstock diagnose`: why a stream table is stale, and what to do. Stale, or soon to be, is exit code 1."""
+"""`penstock diagnose`: why a stream table is stale, and what to do. If it is, or soon will be, the exit code is 1."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ def diagnose(
 ) -> None:
     """Say in plain words why a stream table is stale, and what to do.
 
-    Looks at the catalog, the logs of the tables and the scheduler; nothing is computed and nothing is changed.
-    One that is stale, or at risk to be soon, is exit code 1; one whose sources have not changed since is neither.
+    It reads the catalog, the logs of the tables and the state of the scheduler; it computes no rows and changes
+    nothing. If a stream table is stale, or soon will be, the exit code is 1. If its sources have not changed since its
+    last refresh, it is fresh.
 
     \b
     Examples:

@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 
 
 def health(ctx: typer.Context, warehouse: Warehouse = HERE, as_json: AsJson = False) -> None:
-    """Say whether anything needs attention; exit code 1 if so.
+    """Say whether anything needs attention.
 
-    Looks at the catalog, the scheduler, and stream tables that are stopped or late.
+    It checks the catalog, the scheduler, and which stream tables are stopped or late. If something needs attention,
+    the exit code is 1.
 
     \b
     Examples:

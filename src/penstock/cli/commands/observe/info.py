@@ -1,4 +1,4 @@
-"""`penstock info`: everything that is known about stream tables."""
+"""`penstock info`: everything that the catalog knows about stream tables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from penstock.cli.render.no_stream_tables import no_stream_tables
 
 
 def info(ctx: typer.Context, name: OptionalName = None, warehouse: Warehouse = HERE, as_json: AsJson = False) -> None:
-    """Show everything that is known about stream tables.
+    """Show everything that the catalog knows about stream tables.
 
     Definition, frontier, storage and errors.
 
@@ -49,8 +49,8 @@ def _line(field: str, value: Any, sources: Mapping[str, str]) -> tuple[str, Any]
     """A field as people read it: its name without its unit, and its value in words."""
     for ending, unit in _DURATIONS.items():
         if field.endswith(ending):
-            shown = "–" if value is None else format_duration(value * unit)
-            return field.removesuffix(ending).replace("_", " "), shown
+            text = "–" if value is None else format_duration(value * unit)
+            return field.removesuffix(ending).replace("_", " "), text
     return field.replace("_", " "), _frontier(value, sources) if field == "frontier" and value else _value(value)
 
 

@@ -52,7 +52,7 @@ def status(ctx: typer.Context, name: OptionalName = None, warehouse: Warehouse =
         if name is None and (lost := lost_stream_tables(command.tables)) is not None:
             command.print(lost)
         if command.tables.is_paused():
-            command.print("paused: nothing is refreshed by itself; go on with: penstock resume")
+            command.print("paused: schedulers start no refresh; go on with: penstock resume")
 
 
 def status_table(rows: Sequence[StatusRow]) -> Table:

@@ -14,7 +14,7 @@ from penstock.cli.render.durations import format_moment
 def versions(
     ctx: typer.Context,
     name: Name,
-    limit: Annotated[int, typer.Option("-n", "--limit", min=1, help="No more versions than this.")] = 20,
+    limit: Annotated[int, typer.Option("-n", "--limit", min=1, help="Show at most this many.")] = 20,
     warehouse: Warehouse = HERE,
     as_json: AsJson = False,
 ) -> None:
@@ -26,12 +26,12 @@ def versions(
       penstock versions revenue -n 1 --json
     """
     with opened_lazily(ctx, warehouse, as_json) as command:
-        shown = command.tables.versions(name, limit)
+        versions = command.tables.versions(name, limit)
         if as_json:
-            command.document(shown)
+            command.document(versions)
             return
-        if not shown:
-            command.print("it was never filled")
+        if not versions:
+            command.print("no refresh has filled it yet")
             return
         from penstock.cli.render.tables import table
 
@@ -48,7 +48,7 @@ def versions(
                         it.rows_deleted,
                         ", ".join(f"{source}@{at}" for source, at in {**it.bases, **it.sources}.items()),
                     )
-                    for it in shown
+                    for it in versions
                 ),
             )
         )

@@ -1,4 +1,4 @@
-"""The prompt of `penstock sql`: lines are gathered until a semicolon ends a statement; an error does not end it."""
+"""The prompt of `penstock sql`: gathers lines until a semicolon ends a statement. An error does not end the prompt."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def run_prompt(command: CommandContext, limit: int, yes: bool) -> None:
 
 
 def _after_a_line(command: CommandContext, typed: str, limit: int, yes: bool) -> str | None:
-    """Read a line and do what is complete by now; returns what is not, None to leave."""
+    """Read a line and run the statements that it completes; returns the rest, None to leave."""
     try:
         line = input("penstock> " if not typed.strip() else "     ...> ")
     except EOFError:
@@ -53,7 +53,7 @@ def _after_a_line(command: CommandContext, typed: str, limit: int, yes: bool) ->
 
 
 def _run_complete(command: CommandContext, typed: str, limit: int, yes: bool) -> str:
-    """Run the statements that are complete, and return what is not."""
+    """Run the complete statements, and return the rest."""
     from penstock.lang import split_script
     from penstock.lang.script import read_script
 

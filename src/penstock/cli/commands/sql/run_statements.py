@@ -65,12 +65,12 @@ def _result(command: CommandContext, statement: str, limit: int, yes: bool) -> d
     if not isinstance(result, StatementResult):
         return {"kind": "changes", "subscription": result}
     rows = [tuple(row) for row in result.rows]
-    shown = rows[:limit] if limit else rows
+    page = rows[:limit] if limit else rows
     return {
         "kind": result.kind,
         "columns": list(result.columns),
-        "rows": shown,
-        "more": len(rows) - len(shown),
+        "rows": page,
+        "more": len(rows) - len(page),
         "message": result.message,
     }
 

@@ -27,7 +27,7 @@ def sql(
     text: Annotated[str | None, typer.Argument(metavar="SQL", help="Statements to run.", show_default=False)] = None,
     execute: Annotated[
         list[str] | None,
-        typer.Option("-e", "--execute", metavar="SQL", help="The same, as an option; repeat it.", show_default=False),
+        typer.Option("-e", "--execute", metavar="SQL", help="The same; repeat it for several.", show_default=False),
     ] = None,
     file: Annotated[
         list[Path] | None,
@@ -47,9 +47,9 @@ def sql(
 ) -> None:
     """Run SQL: stream table statements, and all of Spark's.
 
-    Without statements and -f, they come from standard input, or from a prompt on a terminal. A statement is taken at
-    its word: DROP STREAM TABLE does not ask. What would take a source from stream tables that read it does. All files
-    are read before the first statement runs; the first that fails ends the run, and what was done before it stays.
+    Without statements and -f, it reads standard input, or shows a prompt on a terminal. DROP STREAM TABLE does not ask
+    here; a statement that takes a source from stream tables does. All files are read before the first statement runs.
+    The first statement that fails ends the run; what ran before it stays done.
 
     \b
     Examples:
