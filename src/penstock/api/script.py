@@ -15,7 +15,6 @@ from penstock.api.find import find_stream_table
 from penstock.api.spark_statement import refresh_in_spark, run_in_spark
 from penstock.api.statement_result import SqlResult, StatementResult, message
 from penstock.changes.filter.moments import read_timestamp
-from penstock.graph.lag import DEFAULT_LAG
 from penstock.lang import (
     AlterStreamTable,
     AuditStreamTable,
@@ -37,6 +36,7 @@ from penstock.lang.plain_refresh import plain_refresh
 from penstock.lang.script import half_way, read_script
 from penstock.refresh.result import Report
 from penstock.refresh.warehouse import Warehouse
+from penstock.settings import DEFAULT_LAG
 from penstock.subscribe.subscription import Subscription
 
 if TYPE_CHECKING:

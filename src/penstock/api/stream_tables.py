@@ -21,7 +21,6 @@ from penstock.catalog.warehouse_folder import warehouse_folder
 from penstock.changes.wire.change_event import ChangeEvent
 from penstock.engine.changelog.changelog import Changelog
 from penstock.engine.spark.handed_in import DataFrame, SparkSession
-from penstock.graph.lag import DEFAULT_LAG
 from penstock.monitor.diagnose.diagnosis import Diagnosis, diagnose
 from penstock.monitor.diagnose.gather import gather
 from penstock.monitor.health import Health
@@ -42,7 +41,7 @@ from penstock.refresh.result import RefreshResult, Report
 from penstock.refresh.shown import ShownVersion, shown_versions
 from penstock.schedule.running import Running
 from penstock.schedule.scheduler import Scheduler
-from penstock.settings import Settings
+from penstock.settings import DEFAULT_LAG, Settings
 from penstock.subscribe.all_changes import AllChanges
 from penstock.subscribe.callback import CallbackSubscription
 from penstock.subscribe.feed import Feed

@@ -21,8 +21,6 @@ from penstock.graph.dag import StreamGraph
 from penstock.graph.order import topological_order
 
 DOWNSTREAM: Final = "DOWNSTREAM"
-DEFAULT_LAG: Final = "1 minute"
-"""The target lag of a stream table whose definition names none."""
 
 _LARGEST: Final = timedelta(days=36_500)
 _USUAL: Final = tuple(timedelta(seconds=each) for each in (60, 300, 3600, 86_400, 604_800))

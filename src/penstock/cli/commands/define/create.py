@@ -9,7 +9,7 @@ import typer
 from penstock.cli.context.command_context import CommandContext, opened, opened_lazily, reporting_errors
 from penstock.cli.context.consent import Yes, confirm, confirm_if_refused
 from penstock.cli.context.options import HERE, AsJson, Lag, Mode, Name, QueryFile, Warehouse, lag_value, read_query
-from penstock.graph.lag import DEFAULT_LAG
+from penstock.settings import DEFAULT_LAG
 
 if TYPE_CHECKING:
     from penstock.refresh.outcome import StreamTableInfo
