@@ -5,7 +5,7 @@ from __future__ import annotations
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from penstock.cli.commands import app
+from penstock.cli.app import app
 
 PAGE = "reference/cli.md"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from generate.table import code, table
 from penstock.api import StreamTables
 from penstock.lang.parse import GRAMMAR
+from penstock.settings import DEFAULT_LAG
 
 PAGE = "reference/sql.md"
 
@@ -13,8 +14,8 @@ _ABOUT: dict[str, tuple[str, str, str]] = {
         "Defines a stream table and fills it. Everything is checked first: name, query, key, mode, graph. A "
         "statement that "
         "is refused leaves nothing behind.\n\n"
-        "- `TARGET LAG` says how old the rows may get. Left out it is 1 minute. `DOWNSTREAM` takes the smallest lag "
-        "of the "
+        f"- `TARGET LAG` says how old the rows may get. Left out it is {DEFAULT_LAG}. `DOWNSTREAM` takes the smallest "
+        "lag of the "
         "stream tables that read this one.\n"
         "- `REFRESH MODE AUTO` (the default) is incremental where every part of the query has a delta rule, else "
         "full with a "

@@ -24,6 +24,8 @@ from penstock.errors import InvalidSetting
 
 FILE_NAME: Final = "penstock.toml"
 PREFIX: Final = "PENSTOCK_"
+DEFAULT_LAG: Final = "1 minute"
+"""The target lag of a stream table whose definition names none."""
 
 
 @dataclass(frozen=True, slots=True)

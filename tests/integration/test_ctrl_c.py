@@ -95,7 +95,7 @@ def test_at_the_prompt_it_ends_the_statement_and_the_next_one_runs(folder: Path)
 
 def test_a_refresh_ends_with_130(folder: Path) -> None:
     def is_at_work() -> bool:
-        with penstock.look(folder) as ps:
+        with penstock.open_lazily(folder) as ps:
             return any(each.status is RefreshStatus.RUNNING for each in ps.history("heavy"))
 
     assert _interrupted(["refresh", "heavy", "-w", str(folder)], is_at_work) == (130, "interrupted\n")
@@ -124,7 +124,7 @@ def _interrupted(arguments: list[str], is_time: Callable[[], bool]) -> tuple[int
 
 def _assert_well(folder: Path) -> None:
     """No lease is held, nothing is counted against a table, and history says what happened."""
-    with penstock.look(folder) as ps:
+    with penstock.open_lazily(folder) as ps:
         for meta in ps._warehouse.catalog.get_all():
             assert meta.status in (Status.ACTIVE, Status.INITIALIZING)
             assert meta.consecutive_errors == 0

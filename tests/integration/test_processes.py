@@ -440,8 +440,8 @@ def test_a_lost_catalog_is_rebuilt_from_the_tables(nursery: Nursery, tmp_path: P
 
 def test_the_command_line_end_to_end(spark: SparkSession, tmp_path: Path) -> None:
     from penstock import api
-    from penstock.cli.commands import app
-    from penstock.cli.desk import Openers
+    from penstock.cli.app import app
+    from penstock.cli.context.command_context import Openers
 
     session = spark.newSession()
     session.sql(f"CREATE SCHEMA cli LOCATION '{tmp_path / 'tables'}'")

@@ -17,9 +17,9 @@ import pytest
 from serving import get, sales
 from typer.testing import CliRunner
 
-from penstock.api import look
+from penstock.api import open_lazily
 from penstock.catalog.model import Action, RefreshRecord, RefreshStatus
-from penstock.cli.commands import app
+from penstock.cli.app import app
 from penstock.errors import PenstockError
 from penstock.serve.server import Server
 from penstock.testing.published import Published
@@ -116,7 +116,7 @@ def _run(warehouse: Path, command: str) -> tuple[int, str]:
 
 def _look(warehouse: Path) -> dict[str, Any]:
     told: dict[str, Any] = {command: _run(warehouse, command) for command in (*LOOKS, "doctor", SUBSCRIBE)}
-    with look(warehouse) as tables, Server(tables) as server:
+    with open_lazily(warehouse) as tables, Server(tables) as server:
         for path in ("/tables", "/tables/sales/changes", "/changes"):
             got = get(server.port, path)
             told[path] = got.status, got.json

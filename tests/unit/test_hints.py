@@ -12,8 +12,8 @@ import pytest
 import typer
 
 import penstock
-from penstock.cli.commands import app
-from penstock.cli.options import Lag
+from penstock.cli.app import app
+from penstock.cli.context.options import Lag
 from penstock.errors import InvalidTargetLag
 from penstock.graph.lag import parse_target_lag, suggested_lags
 from penstock.lang import PassThrough, parse

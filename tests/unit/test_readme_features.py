@@ -7,7 +7,7 @@ from pathlib import Path
 
 from typer.main import get_command
 
-from penstock.cli.commands import app
+from penstock.cli.app import app
 from penstock.compile.reasons import REASONS
 
 ROOT = Path(__file__).parent.parent.parent

@@ -25,7 +25,7 @@ from uuid import uuid4
 
 import pyarrow as pa
 
-from penstock.api import StreamTables, look
+from penstock.api import StreamTables, open_lazily
 from penstock.catalog.model import StreamTableMeta
 from penstock.engine.delta.commit_record import FIRST_LSN, CommitRecord
 from penstock.engine.delta.definition import Definition
@@ -133,7 +133,7 @@ class Published:
     @contextmanager
     def open(cls, root: Path) -> Iterator[Published]:
         """A warehouse at a folder, opened to look."""
-        opened = look(root)
+        opened = open_lazily(root)
         try:
             yield cls(root, opened)
         finally:

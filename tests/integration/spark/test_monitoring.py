@@ -166,7 +166,7 @@ def test_every_refresh_is_a_run_of_the_lineage(shop: StreamTables) -> None:
 
 def test_pages_and_totals(shop: StreamTables) -> None:
     shop.sql("INSERT INTO orders VALUES (5, 'east', 5), (6, 'west', 7)")
-    with shop.serve() as server:
+    with shop.serve_metrics() as server:
         with urllib.request.urlopen(f"{server.url}/metrics", timeout=30) as answer:
             families = list(text_string_to_metric_families(answer.read().decode()))
         with urllib.request.urlopen(f"{server.url}/status", timeout=30) as answer:

@@ -152,8 +152,8 @@ def test_looking_starts_no_spark(ps: StreamTables, monkeypatch: pytest.MonkeyPat
     def started(*_: object) -> None:
         raise AssertionError("Spark was started")
 
-    monkeypatch.setattr("penstock.api.start_session", started)
-    with penstock.look(ps.path) as seen:
+    monkeypatch.setattr("penstock.api.open_warehouse.start_session", started)
+    with penstock.open_lazily(ps.path) as seen:
         assert [row.name for row in seen.status()] == ["shop.groups"]
         assert seen.history("shop.groups")[0].action == "FULL"
         assert seen.versions("shop.groups")[0].sources == {"shop.src": 1}

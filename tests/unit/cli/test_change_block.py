@@ -11,7 +11,7 @@ from fake_tables import REVENUE, commit, revenue_commits
 from rich.console import Console
 
 from penstock.changes.wire.commit_changes import CommitChanges
-from penstock.cli.change_block import print_block
+from penstock.cli.render.change_block import print_block
 
 GREEN, RED, YELLOW, CYAN = "\x1b[1;32m", "\x1b[1;31m", "\x1b[1;33m", "\x1b[1;36m"
 

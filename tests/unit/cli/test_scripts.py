@@ -10,9 +10,9 @@ import pytest
 from fake_tables import FakeTables, fake_openers
 from typer.testing import CliRunner, Result
 
-from penstock.cli import prompt
-from penstock.cli.commands import app
-from penstock.cli.desk import Desk
+from penstock.cli.app import app
+from penstock.cli.commands.sql import prompt
+from penstock.cli.context.command_context import CommandContext
 
 
 @pytest.fixture
@@ -145,7 +145,7 @@ def test_the_prompt_says_what_of_a_line_was_not_run(
     monkeypatch.setattr("builtins.input", read)
     monkeypatch.setattr(prompt, "_remember_lines", lambda: None)
     tables = FakeTables()
-    prompt.converse(Desk(tables, False), 50, yes=False)
+    prompt.run_prompt(CommandContext(False, tables), 50, yes=False)
     assert ran(tables) == ["INSERT INTO a VALUES (1)", "SELECT * FROM missing"]
     assert "Not run: the statement after it." in capsys.readouterr().err
 

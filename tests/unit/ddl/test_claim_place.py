@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from penstock.api import look, repair
+from penstock.api import open_lazily, repair
 from penstock.catalog import (
     Action,
     Dependency,
@@ -267,7 +267,7 @@ class TestCopied:
     def test_the_first_look_makes_it_one_and_says_so(
         self, a: Path, b: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        with look(b) as tables:
+        with open_lazily(b) as tables:
             assert [row.name for row in tables.status()] == [str(NAME)]
         assert [told.getMessage() for told in caplog.records] == [
             f"{b} is a copy of {a}: it is a warehouse of its own from here on"
@@ -277,7 +277,7 @@ class TestCopied:
         (tmp_path / "link").symlink_to(b)
         monkeypatch.chdir(tmp_path)
         for spelling in ("B", "./A/../B", "link", f"{b}/"):
-            with look(spelling) as tables:
+            with open_lazily(spelling) as tables:
                 assert tables.path == b
         assert (identity(b), len(caplog.records)) == (before, 1)
 
@@ -491,7 +491,7 @@ class TestARepairOfABrokenCatalogElsewhere:
         self, a: Path, far: Path, tmp_path: Path
     ) -> None:
         a.rename(tmp_path / "M")
-        for call in (look, repair):
+        for call in (open_lazily, repair):
             with pytest.raises(CatalogUnusable, match=f"there is no folder {a}\n") as refused:
                 call(tmp_path / "M")
             assert "as a relative path" in refused.value.advice

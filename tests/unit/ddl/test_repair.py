@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.api import look
+from penstock.api import open_lazily
 from penstock.catalog import Action, RefreshRecord, RefreshStatus, StreamTableMeta
 from penstock.ddl import repair as repairing
 from penstock.names import TableName
@@ -20,7 +20,7 @@ def test_a_refresh_at_work_is_not_closed_by_a_machine_whose_clock_is_ahead(
 ) -> None:
     # Nothing is there to be put back, so Spark is not needed.
     monkeypatch.setattr(repairing, "_register", lambda warehouse, tables: None)
-    with look(tmp_path) as tables:
+    with open_lazily(tmp_path) as tables:
         warehouse = tables._warehouse
         catalog, now = warehouse.catalog, warehouse.catalog.now()
         meta = StreamTableMeta(name=TableName.parse("a"), table_id="a", path="", query="", definition_hash="")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from penstock.api import look
+from penstock.api import open_lazily
 from penstock.catalog.model import (
     Action,
     Dependency,
@@ -246,7 +246,7 @@ def test_a_source_whose_log_is_damaged_need_not_be_brought_back(tmp_path: Path) 
     log = tmp_path / "orders" / "_delta_log"
     log.mkdir(parents=True)
     (log / f"{0:020}.json").write_text('{"commitInfo": {"times')
-    with look(tmp_path / "w") as tables:
+    with open_lazily(tmp_path / "w") as tables:
         catalog = tables._warehouse.catalog
         for name in ("orders", "gone"):
             reads = Dependency(

@@ -9,7 +9,7 @@ import pyarrow as pa
 from deltalake import DeltaTable, write_deltalake
 from monitored import NOON, Add
 
-from penstock.api import look as look_at
+from penstock.api import open_lazily
 from penstock.catalog import Alert, AlertEvent, Dependency, SourceType, SqliteCatalog, Status, StreamTableMeta
 from penstock.catalog.reader import CatalogReader
 from penstock.catalog.writer import CatalogWriter
@@ -101,7 +101,7 @@ def test_changes_that_a_durable_subscription_may_lose_are_told_of_once(tmp_path:
 
 
 def test_a_lag_that_costs_more_than_somebody_asked_for_is_shown(tmp_path: Path) -> None:
-    with look_at(tmp_path) as tables:
+    with open_lazily(tmp_path) as tables:
         catalog = tables._warehouse.catalog
         for name, minutes, source in (("up", 10, "orders"), ("reader", 2, "up"), ("unread", None, "orders")):
             lag = None if minutes is None else timedelta(minutes=minutes)

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
-from penstock.api import look
+from penstock.api import open_lazily
 from penstock.catalog import Dependency, SourceType, Status, StreamTableMeta
 from penstock.errors import QueryFailed, TableBusy
 from penstock.names import TableName
@@ -30,7 +30,7 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 @pytest.fixture
 def warehouse(tmp_path: Path) -> Iterator[Warehouse]:
-    with look(tmp_path / "w") as tables:
+    with open_lazily(tmp_path / "w") as tables:
         yield tables._warehouse
 
 
