@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from penstock.compile.bound import BoundQuery, Refused
 from penstock.compile.explain import runnable
-from penstock.compile.lower import lower
-from penstock.compile.passes.prune_columns import prune_columns
+from penstock.compile.passes.lower import operator_tree
 from penstock.names import quote
 from penstock.operators.delta_query import DeltaQuery, Leaf, LeafKind, Moment
 
@@ -19,7 +18,7 @@ from penstock.operators.delta_query import DeltaQuery, Leaf, LeafKind, Moment
 def query_text(bound: BoundQuery) -> str:
     """SQL for a query that has a bound tree."""
     assert not isinstance(bound.tree, Refused)
-    root = prune_columns(lower(bound.tree), frozenset(attribute.id for attribute in bound.columns))
+    root = operator_tree(bound.tree).pruned(frozenset(attribute.id for attribute in bound.columns))
     query = DeltaQuery(moved=frozenset())
     rows = root.at(query, Moment.AFTER)
     items = ", ".join(f"{attribute.sql} AS {quote(attribute.name)}" for attribute in bound.columns)

@@ -8,13 +8,13 @@ rows to lean on, and a rule of its own: `compile/store_top.py`. Binding has made
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock.names import quote
 from penstock.operators.consolidate import consolidate
 from penstock.operators.delta_query import DeltaQuery, Moment
 from penstock.operators.difference import after_minus_before
-from penstock.operators.expression import Attribute, Expression
+from penstock.operators.expression import Attribute, Expression, columns_read
 from penstock.operators.operator import KeyRange, Operator, column_list
 
 
@@ -50,6 +50,10 @@ class Limit(Operator):
     def delta(self, query: DeltaQuery) -> str:
         after, before = (self.at(query, moment) for moment in (Moment.AFTER, Moment.BEFORE))
         return consolidate(query, after_minus_before(query, after, before, self.columns), self.columns)
+
+    def pruned(self, wanted: frozenset[int]) -> Operator:
+        reads = columns_read(*(expression for expression, _ in self.order))
+        return replace(self, child=self.child.pruned(wanted | reads))
 
     def ordering(self) -> str:
         """The ORDER BY list over the child's columns."""

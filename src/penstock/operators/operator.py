@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from penstock.names import WEIGHT, quote
 from penstock.operators.delta_query import DeltaQuery, Moment, Within
 from penstock.operators.expression import Attribute, Expression
+from penstock.operators.inexact import Inexact
 from penstock.operators.source import Source
 
 
@@ -40,6 +41,17 @@ class Operator(ABC):
     @abstractmethod
     def detail(self) -> str:
         """What distinguishes this node from others of its kind, for explain."""
+
+    @abstractmethod
+    def pruned(self, wanted: frozenset[int]) -> Operator:
+        """The same rows with at least the wanted columns, and few others; the inputs are pruned too."""
+
+    def inexact(self, stored: bool) -> Inexact | None:
+        """Why the delta rule would not be exact for these types and functions; None if it is.
+
+        `stored` says that the stream table keeps this operator's own rows, so that no old value has to be reproduced.
+        """
+        return None
 
     @property
     def sources(self) -> frozenset[Source]:

@@ -9,13 +9,14 @@ ORDER BY holds for equal are settled by the columns that binding adds to the ord
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock.names import quote
 from penstock.operators.consolidate import consolidate
 from penstock.operators.delta_query import DeltaQuery, Moment
 from penstock.operators.difference import after_minus_before
-from penstock.operators.expression import Attribute, Expression
+from penstock.operators.expression import Attribute, Expression, columns_read
+from penstock.operators.inexact import Inexact
 from penstock.operators.operator import KeyRange, Operator, select_list
 from penstock.operators.touched import touched_keys, touched_rows
 
@@ -61,6 +62,20 @@ class Window(Operator):
         partitioned = {each.attribute for each in self.partition}
         below = tuple(each for each in within if each.attribute in partitioned)
         return self._computed(query, self.child.at(query, moment, below))
+
+    def pruned(self, wanted: frozenset[int]) -> Operator:
+        calls = tuple(each for each in self.calls if each[1].id in wanted)
+        if not calls:
+            return self.child.pruned(wanted)
+        reads = columns_read(*self.partition, *(each.call for each, _ in calls))
+        return replace(self, child=self.child.pruned(wanted | reads), calls=calls)
+
+    def inexact(self, stored: bool) -> Inexact | None:
+        for call, _ in self.calls:
+            if not call.total:
+                fix = "Order the window by columns that tell its rows apart, and use a ROWS frame."
+                return Inexact("ORDER_DEPENDENT", call.call.named(self.child.by_id), fix)
+        return None
 
     def _computed(self, query: DeltaQuery, child: str) -> str:
         held = self.child.by_id

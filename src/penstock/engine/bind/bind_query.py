@@ -34,10 +34,7 @@ from penstock.compile.bound import (
     JoinKind,
     Refused,
 )
-from penstock.compile.bound_reads import output_of, sources_of
-from penstock.compile.lower import lower
-from penstock.compile.passes.admit import reproducible
-from penstock.compile.passes.prune_columns import prune_columns
+from penstock.compile.passes.lower import operator_tree
 from penstock.compile.reasons import ADVICE
 from penstock.engine.bind.bind_comparison import comparison
 from penstock.engine.bind.bind_expression import ExpressionPrinter, RefusedExpression
@@ -60,6 +57,7 @@ from penstock.errors import QueryInvalid, SourceCopied
 from penstock.names import TableName, quote
 from penstock.operators.clock import NOW
 from penstock.operators.expression import AggregateCall, Attribute, Expression
+from penstock.operators.reproducible import reproducible
 from penstock.operators.scan import Scan
 from penstock.operators.source import Source
 from penstock.operators.types import binary_collation, groupable
@@ -225,7 +223,7 @@ class _Binding:
             tree = Refused("NORMAL_FORM", self._unsettled(plan, error), ADVICE["NORMAL_FORM"])
         return BoundQuery(
             columns=tuple(self._result(plan, place, each) for place, each in enumerate(output)),
-            sources=tuple(each for each in sources if isinstance(tree, Refused) or each.id in sources_of(tree)),
+            sources=tuple(each for each in sources if isinstance(tree, Refused) or each.id in _read_by(tree)),
             columns_used=self._columns_used(tree) if not isinstance(tree, Refused) else self._referred_to(plan),
             views=tuple(sorted(views.items())),
             tree=tree,
@@ -310,7 +308,7 @@ class _Binding:
 
     def _columns_used(self, tree: Bound) -> tuple[tuple[str, tuple[str, ...]], ...]:
         used: dict[str, set[str]] = {}
-        root = prune_columns(lower(tree), frozenset(attribute.id for attribute in output_of(tree)))
+        root = operator_tree(tree).pruned(frozenset(attribute.id for attribute in tree.output))
         for node in root.nodes():
             if isinstance(node, Scan):
                 used.setdefault(node.source.id, set()).update(name for name, _ in node.read)
@@ -670,6 +668,11 @@ class _Binding:
 def _told_apart(type_: str) -> bool:
     """True if rows can be told apart by values of the type."""
     return groupable(type_) and binary_collation(type_)
+
+
+def _read_by(tree: Bound) -> set[str]:
+    """Ids of the sources that the tree reads; a CTE that is never used reads none."""
+    return {node.source.id for node in tree.nodes() if isinstance(node, BoundScan)}
 
 
 def _sorted_list(node: Any) -> bool:
