@@ -265,8 +265,8 @@ class Refused:
     fix: str
 
     @property
-    def told(self) -> str:
-        """What was written, and where the reason is explained."""
+    def explained(self) -> str:
+        """The construct, and where the reason is explained."""
         return with_link(self.reason, self.construct)
 
     @property
@@ -302,7 +302,7 @@ class BoundQuery:
     views: tuple[tuple[str, str], ...]
     """Views inlined, each with its text, so that a changed view is noticed."""
     tree: Bound | Refused
-    restless: bool
+    volatile: bool
     """The result can change although no source moved: it reads the clock, chance, or something other than Delta."""
     functions: tuple[tuple[str, str], ...] = ()
     """User-defined functions called, each with its code, or with nothing if that cannot be read."""

@@ -51,7 +51,7 @@ class BagStore(Store):
         rows = rows and rows.named(
             (attribute.column, column.name) for attribute, column in zip(self._visible, self._values, strict=True)
         )
-        return step if rows is None else replace(step, plainly=PlainChange(rows))
+        return step if rows is None else replace(step, shortcut=PlainChange(rows))
 
     def finish(self, query: DeltaQuery, change: Summary, phase: int = 0) -> Step | None:
         if phase or change.least_weight is None or change.least_weight > 0:
@@ -100,7 +100,7 @@ class BagStore(Store):
             f"OR ({op} = 'i' AND {weight} > 0)"
         )
         step = query.statement("resum", sql, [once], "new multiplicities of the touched values")
-        return replace(step, plainly=BagTotals(changed, stored, self._value_names))
+        return replace(step, shortcut=BagTotals(changed, stored, self._value_names))
 
     def _once(self, query: DeltaQuery, summed: str) -> str:
         gone = f"(`__ps_was` > 0 AND {quote(WEIGHT)} >= 0)"

@@ -111,7 +111,7 @@ class Step:
     sql: str
     leaves: tuple[Leaf, ...]
     purpose: str
-    plainly: PlainKeys | PlainChange | BagTotals | None = None
+    shortcut: PlainKeys | PlainChange | BagTotals | None = None
     """A simpler way to the same rows, where the leaves are at hand."""
 
 
@@ -213,7 +213,7 @@ class DeltaQuery:
         if held is not None:
             return held
         name = f"{HIDDEN}step_{len(self.steps) + 1}"
-        self.steps.append(replace(self.statement(name, sql, uses, purpose), plainly=plain))
+        self.steps.append(replace(self.statement(name, sql, uses, purpose), shortcut=plain))
         self._collected[sql, columns] = self.leaf(Leaf(name, LeafKind.COLLECTED, columns))
         return name
 

@@ -394,7 +394,7 @@ def describe(definition: Definition, plan: Plan, logs: Logs) -> Definition:
         sources={source.id: logs.kept(source) for source in plan.bound.sources},
         views={view: text_hash(text) for view, text in plan.bound.views},
         functions={name: text_hash(code) if code else "" for name, code in plan.bound.functions},
-        restless=plan.bound.restless,
+        restless=plan.bound.volatile,
         compiler=COMPILER,
     )
 

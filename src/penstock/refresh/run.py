@@ -222,7 +222,7 @@ class Refresher:
                 refusal=(plan.refused.reason, plan.refused.construct) if plan.refused else None,
                 rebuild=rebuild,
                 data_changed=situation.data_changed,
-                restless=plan.bound.restless and not (plan.incremental and situation.before == situation.after),
+                restless=plan.bound.volatile and not (plan.incremental and situation.before == situation.after),
                 choice=choice,
             )
         )

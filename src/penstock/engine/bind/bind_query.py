@@ -39,8 +39,8 @@ from penstock.compile.reasons import ADVICE
 from penstock.engine.bind.bind_comparison import comparison
 from penstock.engine.bind.bind_expression import ExpressionPrinter, RefusedExpression
 from penstock.engine.bind.columns_referred_to import columns_referred_to
-from penstock.engine.bind.deterministic_order import BY_PEERS, orderable, settle_order, takes_rows_in_order
-from penstock.engine.bind.deterministic_sums import settle_sums
+from penstock.engine.bind.deterministic_order import BY_PEERS, deterministic_order, orderable, takes_rows_in_order
+from penstock.engine.bind.deterministic_sums import deterministic_sums
 from penstock.engine.bind.functions import OPAQUE, function_code, functions_called
 from penstock.engine.bind.normalise import normalise
 from penstock.engine.bind.pinned_query import same_folder
@@ -204,8 +204,8 @@ class _Binding:
         tree: Bound | Refused
         try:
             self._admit(plan)
-            settled = settle_sums(self._catalyst, settle_order(self._catalyst, self._unsorted(plan)))
-            normal = normalise(self._catalyst, settled)
+            ordered = deterministic_order(self._catalyst, self._unsorted(plan))
+            normal = normalise(self._catalyst, deterministic_sums(self._catalyst, ordered))
             reading = self._written.first(normal, lambda node: self._catalyst.contains(node, "CURRENT_LIKE"))
             if reading is not None:
                 raise _Refusal("CLOCK", reading)
@@ -227,7 +227,7 @@ class _Binding:
             columns_used=self._columns_used(tree) if not isinstance(tree, Refused) else self._referred_to(plan),
             views=tuple(sorted(views.items())),
             tree=tree,
-            restless=others or self._catalyst.contains(plan, "CURRENT_LIKE") or not plan.deterministic(),
+            volatile=others or self._catalyst.contains(plan, "CURRENT_LIKE") or not plan.deterministic(),
             functions=tuple(
                 (name, function_code(self._catalyst.spark, name) or OPAQUE)
                 for name in functions_called(self._catalyst, plan)
@@ -263,13 +263,13 @@ class _Binding:
 
     def _result(self, plan: Any, place: int, named: Any) -> Attribute:
         attribute = self._attribute(named)
-        if _told_apart(attribute.type):
+        if _distinguishable(attribute.type):
             return attribute
         return replace(attribute, written=self._written.column(plan, place))
 
     def _worded(self, value: _Typed, node: Any) -> _Typed:
         """The value with its words, which are looked for only where a refusal will need them."""
-        return value if _told_apart(value.type) else replace(value, written=self._written.of(node))
+        return value if _distinguishable(value.type) else replace(value, written=self._written.of(node))
 
     def _sources(self, plan: Any) -> tuple[list[Source], dict[str, str], bool]:
         """Delta tables and views anywhere in the plan, and whether it reads anything else."""
@@ -278,7 +278,7 @@ class _Binding:
         others: list[str] = []
         copies: list[tuple[str, str]] = []
 
-        def look(node: Any) -> None:
+        def visit(node: Any) -> None:
             kind = node_kind(node)
             if kind == "View":
                 name = str(node.desc().identifier().unquotedString())
@@ -301,7 +301,7 @@ class _Binding:
                 others.append(kind)
             return
 
-        self._catalyst.rewrite(plan, look)
+        self._catalyst.rewrite(plan, visit)
         for one, other in copies:
             raise SourceCopied(folder=one, other=other)
         return sorted(found.values(), key=lambda each: each.name), views, bool(others)
@@ -317,13 +317,13 @@ class _Binding:
     def _referred_to(self, plan: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
         leaves: list[tuple[Source, Any]] = []
 
-        def look(node: Any) -> None:
+        def visit(node: Any) -> None:
             source = self._leaf(node)
             # The storage below a stream table's name is not what the query names.
             if source is not None and source.is_stream_table == (node_kind(node) == "View"):
                 leaves.append((source, node))
 
-        self._catalyst.rewrite(plan, look)
+        self._catalyst.rewrite(plan, visit)
         return columns_referred_to(self._catalyst, plan, leaves)
 
     def _leaf(self, node: Any) -> Source | None:
@@ -665,7 +665,7 @@ class _Binding:
         self._printer.verify(texts, held, names, grouping, window)
 
 
-def _told_apart(type_: str) -> bool:
+def _distinguishable(type_: str) -> bool:
     """True if rows can be told apart by values of the type."""
     return groupable(type_) and binary_collation(type_)
 

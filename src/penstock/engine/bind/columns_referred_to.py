@@ -21,13 +21,13 @@ def columns_referred_to(
     """Source id → its columns that the plan refers to, for leaves of the plan."""
     used = {_id(each) for each in catalyst.items(plan.output())}
 
-    def look(node: Any) -> None:
+    def visit(node: Any) -> None:
         used.update(_id(each) for each in catalyst.items(node.references().toSeq()))
         if node_kind(node) in _BY_ALL_COLUMNS:
             for child in catalyst.items(node.children()):
                 used.update(_id(each) for each in catalyst.items(child.output()))
 
-    catalyst.rewrite(plan, look)
+    catalyst.rewrite(plan, visit)
     found: dict[str, set[str]] = {}
     for source, leaf in leaves:
         names = {source.stored_name(str(each.name())) for each in catalyst.items(leaf.output()) if _id(each) in used}

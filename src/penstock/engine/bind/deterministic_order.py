@@ -17,7 +17,7 @@ BY_PEERS = {"Rank", "DenseRank", "PercentRank", "CumeDist"}
 """Functions over a ROWS frame that hold rows equal when ORDER BY does; more order would change them."""
 
 
-def settle_order(catalyst: Catalyst, plan: Any) -> Any:
+def deterministic_order(catalyst: Catalyst, plan: Any) -> Any:
     """The plan with every order that decides about rows made total."""
     if not any(catalyst.contains(plan, each) for each in ("WINDOW", "LIMIT", "OFFSET")):
         return plan

@@ -24,7 +24,7 @@ _TEXTS = {
 }
 
 
-def settle_sums(catalyst: Catalyst, plan: Any) -> Any:
+def deterministic_sums(catalyst: Catalyst, plan: Any) -> Any:
     """The plan with every sum of doubles below the top settled."""
     if not catalyst.contains(plan, "AGGREGATE"):
         return plan

@@ -94,14 +94,14 @@ class Written:
             # Spark counts characters as Python does, and cuts as Java does.
             words = text[int(origin.startIndex().get()) : int(origin.stopIndex().get()) + 1]
             where = f"the view {view.removeprefix(_CATALOG)}" if view is not None else "the query"
-            return _told(words, int(origin.line().get()), int(origin.startPosition().get()) + 1, where)
+            return _with_place(words, int(origin.line().get()), int(origin.startPosition().get()) + 1, where)
         if not origin.pysparkErrorContext().isDefined():
             return ""
         site = str(origin.pysparkErrorContext().get()._2()).splitlines()[0]
         return f"{self._short(node)} at {PurePath(site).name}"
 
     def _whole(self) -> str:
-        return "" if self._text is None else _told(self._text, 1, 1, "the query")
+        return "" if self._text is None else _with_place(self._text, 1, 1, "the query")
 
     def _short(self, node: Any) -> str:
         if node_kind(node) == "LogicalRelation":
@@ -153,7 +153,7 @@ def _given(option: Any) -> str | None:
     return str(option.get()) if option.isDefined() else None
 
 
-def _told(words: str, line: int, column: int, where: str) -> str:
+def _with_place(words: str, line: int, column: int, where: str) -> str:
     return f"{_cut(words)} at line {line}, column {column} of {where}" if words else ""
 
 

@@ -157,7 +157,7 @@ class Program:
         if len(held) < len(bound):
             return None
         with self.timed("run"):
-            match step.plainly:
+            match step.shortcut:
                 case PlainKeys(plain):
                     return _told(plain_keys(plain, held[plain.leaf], bound[plain.leaf].schema))
                 case PlainChange(plain):
