@@ -1,8 +1,8 @@
 """The bound tree: a query as Spark's analyser understood it, as plain data.
 
-The compiler knows nothing else about a query. Names, types, nullability, implicit casts, views, CTEs, star expansion
-and column naming are settled here, by Spark. `Analyzer` is the port: the engine implements it on Spark, tests replay
-recorded trees.
+The compiler knows nothing else about a query. Spark has decided on names, types, nullability, implicit casts, views,
+CTEs, star expansion and column names. `Analyzer` is the port through which the trees come: the engine implements it on
+Spark, tests on recorded trees.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Reason codes: why a query, or one refresh of it, was not incremental. Stable, public, documented from here.
+"""Reason codes: why a query, or one refresh of it, was not incremental. They are public and stable.
 
-A code that refuses a query has advice. Beside it stands the user's own expression with its place in the text.
+A code that refuses a query has advice. Users see it with their own expression and its place in the query. The page of
+errors is generated from here.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ class BagStore(Store):
             [together],
         )
         op = quote(OP)
-        # An applier finds rows by equality, for which −0.0 and 0.0 are one value: it is told once to take them away.
+        # An applier finds rows by equality, for which −0.0 and 0.0 are one value: one row with 'd' takes both away.
         zeros = [column for column in self._values if column.type in {"FLOAT", "DOUBLE"}]
         once, first = (self._once(query, summed), " AND `__ps_nth` = 1") if zeros else (summed, "")
         sql = (

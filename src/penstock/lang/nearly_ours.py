@@ -1,7 +1,7 @@
 """A statement that is nearly one of ours: a slip of the pen, or the words that another product has for it.
 
 Spark would refuse it with its own grammar, or take `REFRESH STEAM TABLE sales` for a path and answer that all is well.
-It is refused with what to write instead, under the user's own name. What Spark can read is never refused.
+The parser refuses it and says what to write instead, with the user's own names. It never refuses what Spark can read.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Text → statements.
 
-A statement is ours if its leading words say so; every other statement passes through to Spark as it was written. Ours
-are read token by token, refused with the place and the grammar when they do not fit, and their queries are exact
-slices of the source: comments stay, nothing is rendered again.
+The leading words say whether a statement is Penstock's; every other statement passes through as it was written.
+The parser reads Penstock's statements token by token and refuses one that does not fit with the place and the grammar.
+Their queries are exact slices of the source, comments included.
 """
 
 from __future__ import annotations

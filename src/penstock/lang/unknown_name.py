@@ -1,4 +1,4 @@
-"""What to say of a name that stands for no stream table: the one that was meant, written as its writer writes names."""
+"""The hint for a name that no stream table has: the most similar name, written as the user writes names."""
 
 from __future__ import annotations
 

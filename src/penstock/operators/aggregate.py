@@ -2,9 +2,9 @@
 
     Δ(γ R)  =  γ(R₁ ⋉ K)  −  γ(R₀ ⋉ K)          K = group keys of ΔR
 
-Only the groups that a change row belongs to can differ, so both ends are computed for those alone. This needs calls
-whose value can be reproduced from the rows alone. An aggregate at the top of a query has stored rows to lean on, and
-rules of its own: `compile/store_groups.py`. DISTINCT is an aggregate without calls.
+Only the groups that a change row belongs to can differ, so the rule computes both ends for those alone. It needs calls
+whose value the rows alone reproduce. For an aggregate at the top of a query the stream table stores the groups, and
+`compile/store_groups.py` has its rules. DISTINCT is an aggregate without calls.
 """
 
 from __future__ import annotations

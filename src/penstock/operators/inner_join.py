@@ -21,7 +21,7 @@ from penstock.operators.narrow import Equalities, equality, narrow, narrow_each,
 from penstock.operators.operator import KeyRange, Operator, column_list
 
 HOPS = 2
-"""So many times per term keys are collected from inputs joined on the way; each costs a Spark job."""
+"""How often a term may collect keys from inputs that it joined on the way; each time costs a Spark job."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,9 @@
 
     Δ(λ R)  =  λ R₁  −  λ R₀
 
-Which rows are among the first depends on all of them: both ends are read whole. At the top of a query there are stored
-rows to lean on, and a rule of its own: `compile/store_top.py`. Binding has made the order total.
+Which rows are among the first depends on all of them, so the rule reads both ends whole. For a limit at the top of a
+query the stream table stores the first rows, and `compile/store_top.py` has its rule. The binder has made the order
+total.
 """
 
 from __future__ import annotations

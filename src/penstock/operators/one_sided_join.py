@@ -35,7 +35,7 @@ class Keeps(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class OneSidedJoin(Operator):
-    """Left rows, each with its matches, kept or left out by its matches, or told whether it has any."""
+    """Left rows: with their matches, kept or dropped by their matches, or with a column that says if there is one."""
 
     left: Operator
     right: Operator

@@ -1,4 +1,8 @@
-"""What every operator is: an immutable node that can say its rows at a moment, and its delta over the interval."""
+"""What every operator is: an immutable node that writes its rows at a moment and its delta over the interval.
+
+It also says which columns it needs and for which types and functions its rule is not exact, so that the compiler's
+passes need not know the operators.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +44,7 @@ class Operator(ABC):
 
     @abstractmethod
     def detail(self) -> str:
-        """What distinguishes this node from others of its kind, for explain."""
+        """Its expressions or its table, for explain."""
 
     @abstractmethod
     def pruned(self, wanted: frozenset[int]) -> Operator:
@@ -66,7 +70,7 @@ class Operator(ABC):
 
     @property
     def whole(self) -> bool:
-        """True if the delta reads the whole input at both ends, because every row takes part in every result."""
+        """True if the delta reads the whole input at both ends, because every result depends on every row."""
         return False
 
     def moved(self, query: DeltaQuery) -> bool:

@@ -3,8 +3,8 @@
     Δ(ω R)  =  ω(R₁ ⋉ K)  −  ω(R₀ ⋉ K)          K = partitions of ΔR, old and new
 
 A row's value depends on its partition alone, so both ends are computed for touched partitions only; rows that come out
-the same cancel. Without PARTITION BY the whole input is one partition. Values that depend on the order of rows that
-ORDER BY holds for equal are settled by the columns that binding adds to the order.
+the same cancel. Without PARTITION BY the whole input is one partition. Where ORDER BY leaves rows equal, the columns
+that the binder adds to the order decide.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class WindowCall:
     call: Expression
     function: str
     total: bool
-    """True if the value is settled by the bag of rows of the partition, whatever order they come in."""
+    """True if the value depends on the bag of rows of the partition alone, and not on the order they come in."""
 
 
 @dataclass(frozen=True, slots=True)

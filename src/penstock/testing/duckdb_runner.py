@@ -3,9 +3,10 @@
     stored rows after fill and any number of refreshes  =  the user's query over the rows of now          as bags
 
 The statements are those that Spark would run, rewritten token by token for DuckDB; the query that they are compared
-with is the user's text, so that binding and lowering are under test too. Every source row that a leaf may leave out is
-left out, every change is netted, and the counts of visible rows that the program reports are checked as well. What
-Spark and DuckDB define differently (decimal averages, NaN, time zones) is not for this runner; Spark has the last word.
+with is the user's text, so that binding and lowering are under test too. The runner leaves out every source row that a
+leaf may leave out, nets every change, and checks the counts of visible rows that the program reports. What Spark and
+DuckDB define differently (decimal averages, NaN, time zones), generators and the clock are not for this runner; Spark
+has the last word.
 """
 
 from __future__ import annotations
@@ -189,7 +190,7 @@ class DuckDBRunner:
             raise Difference(f"visible rows (+, −) reported {counted[0]}, really {counted[1]}")
 
     def _finished(self, query: DeltaQuery, rows: str, change: Summary) -> tuple[list[str], int, int]:
-        """What is left open is settled: the relations to apply, and how many visible rows come and go."""
+        """Run what the store asks for after the change; what to apply, and how many visible rows come and go."""
         last, phase, done = change, 0, len(query.steps)
         finished = rows
         self._run(f'CREATE OR REPLACE TEMP VIEW "{CHANGED}" AS SELECT * FROM "{rows}"')

@@ -1,7 +1,7 @@
 """Binding: a query's analysed plan, read out of Spark into a bound tree.
 
-Spark's analyser has the only word on names, types and structure. Nodes are read by an allow-list; anything else ends
-the reading with a reason code, and the query can still be run in full.
+Spark's analyser alone decides on names, types and structure. The binder reads an allow-list of nodes; any other node
+ends the reading with a reason code, and the query can still be computed in full.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class SparkAnalyzer:
     ) -> None:
         """`source_at(path, name)` identifies a Delta table; `stream_table(name)` the stream table behind a view.
 
-        `home` is the session of whoever writes the queries, with the temporary views that they may mean.
+        `home` is the user's session, with the temporary views that a query may mean.
         """
         self._home = home
         self._catalyst = Catalyst(spark)
@@ -219,7 +219,7 @@ class _Binding:
             trouble = system_error(error, "a query")
             if trouble is not None:
                 raise trouble from error
-            # One of Spark's own rules gave up on the plan, which a rule of ours cannot mend.
+            # One of Spark's own rules gave up on the plan; Penstock cannot go on without it.
             tree = Refused("NORMAL_FORM", self._unsettled(plan, error), ADVICE["NORMAL_FORM"])
         return BoundQuery(
             columns=tuple(self._result(plan, place, each) for place, each in enumerate(output)),

@@ -1,7 +1,7 @@
-"""The columns of its sources that an analysed plan refers to, where there is no operator tree to tell it exactly.
+"""The columns of its sources that an analysed plan refers to, for a query that has no operator tree.
 
-A column counts as used if an expression refers to it, if it is in the result, or if its rows are told apart by it. So a
-star in a subquery uses all its columns, also those that nobody reads afterwards.
+A column counts as used if an expression refers to it, if it is in the result, or if DISTINCT or a set operation
+compares it. So a star in a subquery uses all its columns, also those that nothing reads afterwards.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A query as its author wrote it, at a frontier.
 
-The plan that Spark analysed is kept as it is, subqueries included; only the tables at its leaves are replaced by their
-state at given versions. No rule of ours takes part, which is what makes a full refresh possible for any query, and what
-makes an audit an independent witness.
+The plan that Spark analysed stays as it is, subqueries included; only the tables at its leaves are replaced by their
+state at given versions. No delta rule takes part. So a full refresh is possible for any query, and an audit is an
+independent witness.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
     of a view's text  rand() at line 1, column 8 of the view shop.luck
     of a DataFrame    rand() + id at job.py:12, if the session keeps that; else rand()
 
-Spark keeps with every node where it came from. A node's own text is never shown: it is the planner's, with its numbers
-and names. Where a rewrite made a node anew, what it was made of tells, then what stands around it.
+Spark keeps with every node where it came from. Users never see a node's own text, because it has the planner's numbers
+and names. Where a rewrite made a node, the place is that of the nodes it was made of, then that of the node around it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Written:
     def first(self, plan: Any, wanted: Callable[[Any], bool]) -> str | None:
         """The innermost node for which `wanted` is true, in the order of writing; None if there is none.
 
-        The body of a function has a text of its own: what stands in it is told by its call.
+        The body of a function has a text of its own; the place of a node in it is the place of the call.
         """
         found = self._first(plan, wanted, "")
         return found[0] if found is not None else None
