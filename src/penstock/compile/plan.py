@@ -13,7 +13,7 @@ from penstock.compile.passes.lower import lower
 from penstock.compile.passes.prune_columns import prune_columns
 from penstock.compile.stored import Store, StoredColumn, name_columns
 from penstock.errors import KeyColumnMissing
-from penstock.lang.near import nearest
+from penstock.lang.spelling import nearest
 
 COMPILER = 3
 """Raised whenever the stored layout of an existing definition would come out differently."""

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from penstock.errors import InvalidStatement
 from penstock.lang.classify import classify
-from penstock.lang.nearly_ours import refuse_nearly_ours
+from penstock.lang.mistaken_statement import refuse_mistaken
 from penstock.lang.readers import (
     alter,
     audit,
@@ -105,5 +105,5 @@ def _statement(text: str, tokens: list[Token]) -> Statement:
     for leading, read, grammar in _OURS:
         if words[: len(leading)] == leading:
             return read(StatementCursor(text, tokens, grammar))
-    refuse_nearly_ours(text, tokens)
+    refuse_mistaken(text, tokens)
     return classify(text[tokens[0].start : tokens[-1].end + 1], tokens)

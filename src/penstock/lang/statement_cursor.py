@@ -9,7 +9,7 @@ from typing import NoReturn
 from penstock.errors import InvalidStatement
 from penstock.lang.check_query import refuse_other_than_query
 from penstock.lang.classify import read_name
-from penstock.lang.near import is_near
+from penstock.lang.spelling import is_near
 from penstock.lang.token_cursor import TokenCursor
 from penstock.lang.tokens import Token, TokenType, is_word, lines_at, word
 from penstock.names import TableName

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from penstock.lang.near import nearest
+from penstock.lang.spelling import nearest
 from penstock.names import TableName
 
 LOST: Final = "Its rows are in the warehouse, but its catalog does not know it; put it back with: penstock repair"
