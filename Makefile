@@ -85,7 +85,7 @@ docs: $(VENV) ## Write the generated pages, then build the documentation into si
 .PHONY: operators
 operators: $(VENV) $(JARS) ## Write the operator matrix of the documentation, which needs Spark
 	@PYTHONPATH=docs $(BIN)/python -m generate --spark
-	@git --no-pager diff --stat -- docs/reference
+	@git --no-pager diff --stat -- docs/reference README.md
 
 .PHONY: bench
 bench: $(VENV) $(JARS) ## What the targets are about, in half an hour: against recompute and hand-written MERGE

@@ -9,9 +9,16 @@ from __future__ import annotations
 from pathlib import Path
 from types import ModuleType
 
-from generate import command_line, configuration, error_conditions, python_api, sql_statements
+from generate import command_line, configuration, error_conditions, python_api, readme_operators, sql_statements
 
 DOCS = Path(__file__).parent.parent
 
-PAGES: tuple[ModuleType, ...] = (sql_statements, python_api, command_line, configuration, error_conditions)
-"""Pages that need no Spark."""
+PAGES: tuple[ModuleType, ...] = (
+    sql_statements,
+    python_api,
+    command_line,
+    configuration,
+    error_conditions,
+    readme_operators,
+)
+"""Pages that need no Spark; the README's summary is made from the page that does."""

@@ -128,7 +128,7 @@ def make(warehouse: Warehouse, proposal: Proposal) -> StreamTableMeta:
                 if plan.incremental and definition.refresh_mode != RefreshMode.FULL
                 else RefreshMode.FULL,
                 reason_code=plan.refused.reason if plan.refused else None,
-                reason=plan.refused.told if plan.refused else None,
+                reason=plan.refused.explained if plan.refused else None,
             ),
             dependencies_of(plan.bound),
             now=warehouse.now(),

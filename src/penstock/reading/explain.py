@@ -58,6 +58,8 @@ class Explanation:
     """How its own files lie, then the sources that should be laid out anew."""
     unwatched: tuple[str, ...] = ()
     """User-defined functions whose code cannot be read, so that a change of it is not noticed."""
+    passes: tuple[tuple[str, str], ...] = ()
+    """The compiler's passes that the query went through, each with what it left."""
 
     def text(self, sql: bool = False) -> str:
         """For the terminal; with `sql`, the statements of the delta follow."""
@@ -77,6 +79,8 @@ class Explanation:
         lines += ["", "sources", *(f"  {line}" for line in self.source_lines)]
         if self.tree:
             lines += ["", "operators", *(f"  {line}" for line in self.tree)]
+        if sql and self.passes:
+            lines += ["", "passes of the compiler", *(f"  {name:<15}{outcome}" for name, outcome in self.passes)]
         for number, (purpose, statement) in enumerate(self.statements if sql else (), 1):
             lines += ["", f"-- delta, step {number} of {len(self.statements)}: {purpose}", statement + ";"]
         return "\n".join(lines) + "\n"
@@ -266,6 +270,7 @@ def _explain(
         rows_changed=sum(change.rows_estimate for change in changes.values()),
         rows_at_rest=rows_at_rest(change.end for change in changes.values()),
         unwatched=tuple(name for name, code in plan.bound.functions if not code),
+        passes=plan.passes,
     )
 
 

@@ -349,7 +349,7 @@ def _why(meta: StreamTableMeta, done: Committed) -> Decision:
     refused = done.decided.plan.refused
     if meta.refresh_mode is RefreshMode.FULL:
         return Decision(Action.FULL, "AS_ASKED", with_link("AS_ASKED", "refresh mode FULL"))
-    return done.decision if refused is None else Decision(Action.FULL, refused.reason, refused.told)
+    return done.decision if refused is None else Decision(Action.FULL, refused.reason, refused.explained)
 
 
 def _result(

@@ -107,7 +107,7 @@ class PublishedTable:
         after.update(map(_text, put))
         after.subtract(map(_text, drop))
         moved = [row for row in samples if after[row] != before[row]]
-        # An applier finds rows by equality, for which −0.0 and 0.0 are one value: it is told once to take them away.
+        # An applier finds rows by equality, for which −0.0 and 0.0 are one value: one row takes both away.
         touched = {_alike(samples[row]) for row in moved}
         alike = [row for row in samples if _alike(samples[row]) in touched]
         gone = {_alike(samples[row]): row for row in alike if before[row]}
@@ -197,7 +197,7 @@ def _table(schema_json: str, rows: list[Row], *, with_op: bool = False) -> pa.Ta
 
 
 def _text(row: Row | None) -> str:
-    """A row as text that tells −0.0 from 0.0, with one NaN."""
+    """A row as text in which −0.0 differs from 0.0 and all NaN are alike."""
     return repr(row)
 
 

@@ -159,7 +159,7 @@ class Program:
         if len(held) < len(bound):
             return None
         with self.timed("run"):
-            match step.plainly:
+            match step.shortcut:
                 case PlainKeys(plain):
                     return _as_rows(plain_keys(plain, held[plain.leaf], bound[plain.leaf].schema))
                 case PlainChange(plain):

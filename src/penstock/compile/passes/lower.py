@@ -6,6 +6,8 @@ turned round; a full outer join is a left outer join and, padded, the right rows
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from penstock.compile.bound import (
     Bound,
     BoundAggregate,
@@ -18,9 +20,12 @@ from penstock.compile.bound import (
     BoundLimit,
     BoundProject,
     BoundScan,
+    BoundUnion,
     BoundWindow,
     JoinKind,
+    Refused,
 )
+from penstock.compile.draft import Draft
 from penstock.operators.aggregate import Aggregate
 from penstock.operators.clock import Clock
 from penstock.operators.constant import Constant
@@ -37,39 +42,47 @@ from penstock.operators.union_all import UnionAll
 from penstock.operators.window import Window
 
 
-def lower(bound: Bound) -> Operator:
+def lower(draft: Draft) -> Draft:
+    """The draft with the operator tree of its query."""
+    assert not isinstance(draft.bound.tree, Refused)
+    return replace(draft, root=operator_tree(draft.bound.tree))
+
+
+def operator_tree(bound: Bound) -> Operator:
     """The operator tree of a bound tree."""
-    if isinstance(bound, BoundScan):
-        return Scan(bound.source, bound.columns)
-    if isinstance(bound, BoundProject):
-        return Project(lower(bound.child), _unique(bound.items))
-    if isinstance(bound, BoundFilter):
-        child = lower(bound.child)
-        if isinstance(child, InnerJoin):
-            return InnerJoin(child.inputs, (*child.conditions, *bound.conditions))
-        return Filter(child, bound.conditions)
-    if isinstance(bound, BoundJoin):
-        return _join(bound)
-    if isinstance(bound, BoundConstant):
-        return Constant(bound.relation, bound.columns)
-    if isinstance(bound, BoundClock):
-        return Clock(bound.now)
-    if isinstance(bound, BoundGenerate):
-        return Generate(lower(bound.child), bound.generator, bound.outer, bound.made)
-    if isinstance(bound, BoundWindow):
-        return Window(lower(bound.child), bound.partition, bound.calls)
-    if isinstance(bound, BoundLimit):
-        return Limit(lower(bound.child), bound.order, bound.limit, bound.offset)
-    if isinstance(bound, BoundAggregate):
-        return Aggregate(lower(bound.child), _unique(bound.keys), bound.calls)
-    if isinstance(bound, BoundDistinct):
-        child = lower(bound.child)
-        return Aggregate(child, _unique(tuple((_read(each), each) for each in child.columns)), ())
-    return UnionAll(tuple(lower(child) for child in bound.children), bound.inputs, bound.columns)
+    match bound:
+        case BoundScan(source, columns):
+            return Scan(source, columns)
+        case BoundConstant(relation, columns):
+            return Constant(relation, columns)
+        case BoundClock(now):
+            return Clock(now)
+        case BoundProject(child, items):
+            return Project(operator_tree(child), _unique(items))
+        case BoundFilter(child, conditions):
+            below = operator_tree(child)
+            if isinstance(below, InnerJoin):
+                return InnerJoin(below.inputs, (*below.conditions, *conditions))
+            return Filter(below, conditions)
+        case BoundJoin():
+            return _join(bound)
+        case BoundAggregate(child, keys, calls):
+            return Aggregate(operator_tree(child), _unique(keys), calls)
+        case BoundDistinct(child):
+            below = operator_tree(child)
+            return Aggregate(below, _unique(tuple((_read(each), each) for each in below.columns)), ())
+        case BoundUnion(branches, columns, inputs):
+            return UnionAll(tuple(map(operator_tree, branches)), inputs, columns)
+        case BoundGenerate(child, generator, outer, made):
+            return Generate(operator_tree(child), generator, outer, made)
+        case BoundWindow(child, partition, calls):
+            return Window(operator_tree(child), partition, calls)
+        case BoundLimit(child, order, limit, offset):
+            return Limit(operator_tree(child), order, limit, offset)
 
 
 def _join(bound: BoundJoin) -> Operator:
-    left, right = lower(bound.left), lower(bound.right)
+    left, right = operator_tree(bound.left), operator_tree(bound.right)
     if bound.kind is JoinKind.INNER:
         one, other = _join_input(left), _join_input(right)
         if any(each.id in one.by_id for each in other.columns):

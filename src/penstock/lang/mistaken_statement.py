@@ -1,7 +1,7 @@
 """A statement that is nearly one of ours: a slip of the pen, or the words that another product has for it.
 
 Spark would refuse it with its own grammar, or take `REFRESH STEAM TABLE sales` for a path and answer that all is well.
-It is refused with what to write instead, under the user's own name. What Spark can read is never refused.
+The parser refuses it and says what to write instead, with the user's own names. It never refuses what Spark can read.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final
 
 from penstock.errors import InvalidStatement
 from penstock.lang.classify import read_name
-from penstock.lang.near import is_near
+from penstock.lang.spelling import is_near
 from penstock.lang.tokens import Token, lines_at, word
 
 _PHRASES: Final = tuple(
@@ -43,7 +43,7 @@ _ENDINGS: Final = {"CASCADE", "RESUME", "SUSPEND"}
 _LONGEST: Final = 160
 
 
-def refuse_nearly_ours(text: str, tokens: Sequence[Token]) -> None:
+def refuse_mistaken(text: str, tokens: Sequence[Token]) -> None:
     """InvalidStatement if the statement in `tokens`, a part of `text`, is nearly one of ours."""
     for find, rewrite in ((_misspelt, _corrected), (_of_others, _rewritten)):
         found, meant = find(tokens)
