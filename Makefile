@@ -36,6 +36,11 @@ demo: $(VENV) $(JARS) ## A small shop: orders change, stream tables follow
 follow: $(VENV) $(JARS) ## A cache that follows the changes of a stream table
 	@$(BIN)/python examples/follow.py
 
+.PHONY: unit
+unit: $(VENV) ## The tests that start nothing: no JVM, no process, no server, no network
+	@$(BIN)/python -m pytest -q -n 2 --dist worksteal tests/unit tests/golden tests/property \
+	  -m "not jvm and not process and not postgres and not network and not slow"
+
 .PHONY: test
 test: lint $(JARS) ## Lint, then every test that is not slow
 	@echo "── tests"
