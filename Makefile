@@ -5,8 +5,9 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 PYTHON ?= python3
-BIN    := .venv/bin
-VENV   := .venv/.installed
+ENV    ?= .venv
+BIN    := $(ENV)/bin
+VENV   := $(ENV)/.installed
 JARS   := .jars/.complete
 
 .PHONY: help
@@ -18,8 +19,8 @@ setup: $(VENV) $(JARS) ## Install Python packages and Delta jars into the checko
 
 $(VENV): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; set PYTHON=…")'
-	@echo "installing Python packages into .venv (once, a few minutes)…"
-	@$(PYTHON) -m venv .venv
+	@echo "installing Python packages into $(ENV) (once, a few minutes)…"
+	@$(PYTHON) -m venv $(ENV)
 	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
@@ -36,6 +37,15 @@ demo: $(VENV) $(JARS) ## A small shop: orders change, stream tables follow
 follow: $(VENV) $(JARS) ## A cache that follows the changes of a stream table
 	@$(BIN)/python examples/follow.py
 
+.PHONY: unit
+unit: $(VENV) ## The tests that start nothing: no JVM, no process, no server, no network
+	@$(BIN)/python -m pytest -q -n 2 --dist worksteal tests/unit tests/golden tests/property \
+	  -m "not jvm and not process and not postgres and not network and not slow"
+
+.PHONY: pythons
+pythons: ## make unit with every Python from 3.11 to 3.13 that this machine has
+	@.ci/pythons
+
 .PHONY: test
 test: lint $(JARS) ## Lint, then every test that is not slow
 	@echo "── tests"
@@ -45,6 +55,11 @@ test: lint $(JARS) ## Lint, then every test that is not slow
 test-all: lint $(JARS) ## Lint, then every test
 	@echo "── tests, slow ones too"
 	@$(BIN)/python -m pytest -q -n 2 --dist loadfile
+
+.PHONY: coverage
+coverage: $(VENV) $(JARS) ## Which lines the tests of make test reach; pages in .coverage-html
+	@$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow" \
+	  --cov=penstock --cov-report=term:skip-covered --cov-report=html:.coverage-html
 
 .PHONY: fuzz
 fuzz: $(VENV) $(JARS) ## Random queries and histories against plain Spark; MINUTES=30 SEED=1, or CASE=123405
@@ -64,7 +79,7 @@ lint: $(VENV) ## ruff, mypy, layer rules
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --quiet --check . || { echo "not formatted: run make fmt"; exit 1; }
 	@$(BIN)/mypy --no-error-summary
-	@$(BIN)/lint-imports --no-cache > .venv/lint-imports.log 2>&1 || { cat .venv/lint-imports.log; exit 1; }
+	@$(BIN)/lint-imports --no-cache > $(ENV)/lint-imports.log 2>&1 || { cat $(ENV)/lint-imports.log; exit 1; }
 
 .PHONY: fmt
 fmt: $(VENV) ## Format the code and mend what ruff can mend
@@ -109,5 +124,5 @@ tpch: $(VENV) $(JARS) ## The 22 TPC-H queries, kept fresh and compared with Spar
 
 .PHONY: clean
 clean: ## Remove everything that make made
-	@rm -rf .venv .jars .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist site
+	@rm -rf .venv .venv-* .jars .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage .coverage-html build dist site
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,6 +1,6 @@
 """One Spark and one PostgreSQL for the whole run, started for the first test that asks for it.
 
-A test that asks for `spark` is marked `spark` by that.
+A test is marked by the fixtures that it asks for; `starts.py` says how.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+from starts import Guard
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -36,10 +38,8 @@ def pytest_sessionstart() -> None:
             del os.environ[name]
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if "spark" in getattr(item, "fixturenames", ()):
-            item.add_marker("spark")
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Guard(), "starts")
 
 
 @pytest.fixture(scope="session")

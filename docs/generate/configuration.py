@@ -24,6 +24,7 @@ _TUNING = {
     "apply": "Leave it at auto. `spark` is slower for small deltas, `delta-rs` holds the whole delta in driver memory.",
     "delta_rs_max_rows": "It counts the change rows of the sources. Raise it together with `driver_memory`.",
     "full_changes": "Comparing costs reading the stored rows; see [Changes](../concepts/changes.md#a-refresh-in-full).",
+    "learn_costs": "Set it to false where the same sizes must give the same mode every time, as in tests.",
     "probe_percent": "0 never tries: AUTO then goes by what it has seen, and by its prior for the rest.",
     "backoff_seconds": "A quarter more or less by chance, so that tables that failed together do not return together.",
     "backoff_max_seconds": "How soon things go on after a long outage depends on it.",

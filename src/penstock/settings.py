@@ -189,6 +189,11 @@ class Settings:
         "never.",
     )
 
+    learn_costs: bool = _setting(
+        True,
+        _Switch(),
+        "Whether mode AUTO goes by what past runs took; if not, the sizes alone decide, and it tries nothing out.",
+    )
     probe_percent: int = _setting(
         2,
         _Range(0, 100),

@@ -19,7 +19,7 @@ import pytest
 import penstock
 from penstock.catalog.model import RefreshStatus, Status
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.jvm, pytest.mark.process]
 
 ENDLESS = "SELECT sum(a.id * b.id % 7) AS s FROM range(3000000) a CROSS JOIN range(3000000) b"
 PENSTOCK = [sys.executable, "-m", "penstock.cli.main"]

@@ -15,7 +15,7 @@ from workers import Nursery, Worker
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.kill
+pytestmark = [pytest.mark.kill, pytest.mark.jvm, pytest.mark.process]
 
 
 @pytest.fixture(scope="module")

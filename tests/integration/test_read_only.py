@@ -24,6 +24,8 @@ from penstock.errors import PenstockError
 from penstock.serve.server import Server
 from penstock.testing.published import Published
 
+pytestmark = [pytest.mark.jvm, pytest.mark.process]
+
 NOBODY = 65534
 LOOKS = ("status", "history", "info", "stats", "graph", "alerts", "health", "subscriptions", "versions sales")
 SUBSCRIBE = "subscribe sales --start snapshot -n 1 --json"

@@ -15,7 +15,7 @@ from workers import Nursery
 
 from kills.runner import SETTINGS
 
-pytestmark = [pytest.mark.kill, pytest.mark.slow]
+pytestmark = [pytest.mark.kill, pytest.mark.slow, pytest.mark.process]
 
 
 def test_signals_and_a_jvm_that_dies(nursery: Nursery, tmp_path: Path) -> None:

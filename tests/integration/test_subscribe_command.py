@@ -15,6 +15,8 @@ import pytest
 
 from penstock.testing.published import Published, PublishedTable
 
+pytestmark = pytest.mark.process
+
 WAIT = 60.0
 
 

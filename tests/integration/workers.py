@@ -90,7 +90,7 @@ class Nursery:
         self.warehouse = warehouse
         environment = {**os.environ, "PENSTOCK_DRIVER_MEMORY": "2g", "PENSTOCK_SHUFFLE_PARTITIONS": "1"}
         # These tests say which action they want: no worker tries the slower mode, or goes by measured seconds.
-        environment["PENSTOCK_PROBE_PERCENT"] = "0"
+        environment["PENSTOCK_LEARN_COSTS"] = "false"
         self._process = subprocess.Popen(
             [sys.executable, __file__, str(warehouse)],
             stdin=subprocess.PIPE,
@@ -147,12 +147,9 @@ class Nursery:
 
 
 def _nursery(warehouse: Path) -> None:
-    from by_guess import go_by_guess
-
     from penstock.engine.spark.session import start_session
     from penstock.settings import Settings
 
-    go_by_guess()
     # Tiny queries: generating code for them, and compiling it well, costs more than it brings.
     brisk = {
         "spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",

@@ -16,6 +16,8 @@ from serving import Events, get, lsns, row, sales
 
 from penstock.testing.published import Published
 
+pytestmark = pytest.mark.process
+
 
 @contextmanager
 def serving(warehouse: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], int, str]]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from penstock.api import StreamTables
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def by_guess() -> None:
     """Here past runs count, and a stopwatch that is wound by hand says how long they took."""
 

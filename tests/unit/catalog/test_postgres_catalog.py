@@ -36,6 +36,8 @@ from postgres import Postgres, discard, start_postgres
 MINUTE = timedelta(minutes=1)
 META = StreamTableMeta(name=TableName.parse("a"), table_id="id-a", path="/a", query="SELECT 1", definition_hash="h")
 
+pytestmark = pytest.mark.postgres
+
 
 @pytest.fixture
 def catalog(postgres_place: PostgresPlace) -> Iterator[PostgresCatalog]:
@@ -186,6 +188,7 @@ OPENER = """
 """
 
 
+@pytest.mark.process
 def test_many_processes_may_be_the_first(postgres_place: PostgresPlace) -> None:
     workers = [run_process(OPENER, postgres_place.address) for _ in range(4)]
     for worker in workers:
@@ -198,6 +201,7 @@ def test_many_processes_may_be_the_first(postgres_place: PostgresPlace) -> None:
     assert [worker.communicate(timeout=60)[0] for worker in workers] == ["0\n"] * 4
 
 
+@pytest.mark.process
 def test_a_fork_does_not_talk_over_its_parents_connection(catalog: PostgresCatalog, now: datetime) -> None:
     a = catalog.insert(META, [], now=now)
     child = os.fork()

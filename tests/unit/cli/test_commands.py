@@ -52,12 +52,14 @@ def test_every_command_is_listed() -> None:
     assert all(f"\n  {command} " in text for command in COMMANDS)
 
 
+@pytest.mark.process
 def test_help_does_not_load_spark() -> None:
     code = "import sys; from penstock.cli.app import app; app(['create', '--help'], standalone_mode=False)\n"
     code += "sys.exit(any(name.split('.')[0] in {'pyspark', 'deltalake', 'pyarrow', 'pandas'} for name in sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("module", ["typer", "penstock.cli.context.ctrl_c", "penstock.cli.commands.observe.versions"])
 def test_an_interrupt_while_the_code_is_loaded_is_one_line(module: str) -> None:
     code = f"""

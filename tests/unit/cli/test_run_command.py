@@ -7,6 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.process
+
 GOLDEN = Path(__file__).parents[2] / "golden" / "cli"
 HANGS = """
 import sys, threading, time

@@ -387,7 +387,7 @@ class TestCopied:
 
 
 class TestACatalogElsewhere:
-    @pytest.fixture(params=["a file", "a server"])
+    @pytest.fixture(params=["a file", pytest.param("a server", marks=pytest.mark.postgres)])
     def shared(self, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
         if request.param == "a file":
             yield str(tmp_path / "shared.sqlite")

@@ -224,3 +224,13 @@ def test_auto_says_why_it_recomputes() -> None:
     assert decision.reason is not None
     assert "incremental" in decision.reason
     assert "full" in decision.reason
+
+
+def test_without_learning_the_sizes_alone_decide_and_nothing_is_tried_out() -> None:
+    size = Size(changed=100, at_rest=1_000_000, stored=1000)
+    slow = newest_first(*(run(number, Action.INCREMENTAL, 900.0) for number in range(30)))
+    learned, guessed = choose(size, slow, 100), choose(size, slow, 100, learn=False)
+    assert learned.incremental.seconds > 100
+    assert guessed.incremental.seconds == choose(size, [], 0).incremental.seconds
+    assert (guessed.probe, guessed.incremental.runs, guessed.incremental.last) == (False, 30, 900.0)
+    assert "by sizes alone" in guessed.why

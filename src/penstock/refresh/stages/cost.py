@@ -104,9 +104,13 @@ class Estimate:
     """What its newest run took, as history has it."""
     only_first: bool = False
     """Every run was its process's first."""
+    learned: bool = True
+    """Past runs count."""
 
     def __str__(self) -> str:
-        if self.last is None:
+        if not self.learned:
+            source = "by sizes alone"
+        elif self.last is None:
             source = "not tried yet"
             if self.others:
                 source += f", {_counted(self.others)} of other stream tables"
@@ -163,19 +167,26 @@ class PastRun:
 
 
 def choose(
-    size: Size, history: Sequence[RefreshRecord], probe_percent: int, others: Sequence[RefreshRecord] = ()
+    size: Size,
+    history: Sequence[RefreshRecord],
+    probe_percent: int,
+    others: Sequence[RefreshRecord] = (),
+    learn: bool = True,
 ) -> Choice:
-    """The cheaper mode for this size, by the newest effective runs (newest first) of this stream table and others."""
+    """The cheaper mode for this size, by the newest effective runs (newest first) of this stream table and others.
+
+    Without `learn`, by the priors alone, and nothing is probed.
+    """
     runs, borrowed = _runs(history, size), _runs([record for record in others if record.operators], size)
-    incremental = _estimate(Action.INCREMENTAL, size, runs, borrowed)
-    full = _estimate(Action.FULL, size, runs, borrowed)
+    incremental = _estimate(Action.INCREMENTAL, size, runs, borrowed, learn)
+    full = _estimate(Action.FULL, size, runs, borrowed, learn)
     if size.outgrown:
         outgrown = f"{size.changed:,} rows changed, more than the {size.at_rest:,} that there are"
         return Choice(incremental, full, Action.FULL, outgrown=outgrown)
     better = Action.INCREMENTAL if incremental.seconds <= full.seconds else Action.FULL
     other = Action.FULL if better is Action.INCREMENTAL else Action.INCREMENTAL
     winner, loser = (incremental, full) if better is Action.INCREMENTAL else (full, incremental)
-    if _worth_a_probe(winner, loser, other, runs, probe_percent):
+    if learn and _worth_a_probe(winner, loser, other, runs, probe_percent):
         return Choice(incremental, full, other, probe=True)
     return Choice(incremental, full, better)
 
@@ -236,7 +247,9 @@ def _known(recorded: int | None, otherwise: int) -> int:
     return otherwise if recorded is None else recorded
 
 
-def _estimate(action: Action, size: Size, runs: Sequence[PastRun], borrowed: Sequence[PastRun]) -> Estimate:
+def _estimate(
+    action: Action, size: Size, runs: Sequence[PastRun], borrowed: Sequence[PastRun], learn: bool
+) -> Estimate:
     mine, theirs = ([run for run in each if run.action is action] for each in (runs, borrowed))
     total, weight = _evidence(action, size, mine)
     # Whatever others took matters the less the more is known of this one.
@@ -244,7 +257,8 @@ def _estimate(action: Action, size: Size, runs: Sequence[PastRun], borrowed: Seq
     share = _OTHERS_WEIGHT / (1 + weight) ** 2
     ratio = (total + share * lent) / (weight + share * trust + _PRIOR_WEIGHT)
     last = mine[0].seconds if mine else None
-    return Estimate(prior(action, size) * exp(ratio), len(mine), len(theirs), last, all(run.cold for run in mine))
+    seconds = prior(action, size) * (exp(ratio) if learn else 1.0)
+    return Estimate(seconds, len(mine), len(theirs), last, all(run.cold for run in mine), learn)
 
 
 def _evidence(action: Action, size: Size, runs: Sequence[PastRun]) -> tuple[float, float]:

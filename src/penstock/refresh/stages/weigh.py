@@ -46,7 +46,7 @@ def weigh(
     mine = catalog.effective_runs(meta.id, RUNS)
     # Others are worth asking as long as there is little to go by.
     others = catalog.runs_of_others(meta.id, RUNS) if len(mine) < FEW else []
-    return choose(size, mine, settings.probe_percent, others)
+    return choose(size, mine, settings.probe_percent, others, settings.learn_costs)
 
 
 def _rows(snapshot: Snapshot) -> int:
