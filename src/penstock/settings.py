@@ -2,7 +2,7 @@
 
     default  <  <warehouse>/penstock.toml  <  PENSTOCK_<NAME>  <  keyword
 
-A later one wins. An unknown name, a wrong type or a value out of range is refused, wherever it comes from.
+A later one wins. A value that is unknown, of the wrong type or out of range is refused wherever it comes from.
 """
 
 from __future__ import annotations
