@@ -266,7 +266,7 @@ class StreamTableGone(UsageError):
 
     condition = "STREAM_TABLE_GONE"
     message = "{name} can no longer be followed: {why}"
-    hint = "If a stream table of that name exists again, subscribe to it anew."
+    hint = "If a stream table of that name exists again, subscribe to it again."
 
 
 class NoKey(UsageError):
@@ -334,7 +334,7 @@ class NotAuthenticated(UsageError):
 
 
 class NotGranted(UsageError):
-    """A request for a stream table that its token does not open."""
+    """A request for a stream table that its token does not grant."""
 
     condition = "NOT_GRANTED"
     message = "{who} may not read {name}"
@@ -753,7 +753,7 @@ class LsnGap(RecordError):
 
     condition = "LSN_GAP"
     message = "LSN gap on apply: last={last} next={next}"
-    hint = "Read again from the last LSN. If its origin no longer has the records, make the copy anew."
+    hint = "Read again from the last LSN. If its origin no longer has the records, make the copy again."
 
 
 class PayloadDiverged(RecordError):
@@ -762,7 +762,7 @@ class PayloadDiverged(RecordError):
     condition = "PAYLOAD_DIVERGED"
     retry = Retry.REINITIALIZE
     message = "LSN {lsn} of {collection} was applied with payload {held} and now comes with {came}"
-    hint = "The copy and its origin differ. Find out who wrote to the copy, then make it anew."
+    hint = "The copy and its origin differ. Find out who wrote to the copy, then make the copy again."
 
 
 class StaleTerm(RecordError):
