@@ -1,4 +1,4 @@
-"""Settings: few, typed, each with a range; read once at the edge and then passed on as a value.
+"""Settings: few, typed, each with a range; read once when a warehouse is opened, then passed on as a frozen value.
 
     default  <  <warehouse>/penstock.toml  <  PENSTOCK_<NAME>  <  keyword
 
@@ -65,7 +65,7 @@ class _OneOf:
 
 @dataclass(frozen=True, slots=True)
 class _Size:
-    """Java's way of writing an amount of memory."""
+    """An amount of memory, as Java writes it."""
 
     def __str__(self) -> str:
         return "a number and m or g, such as 512m or 4g"
@@ -76,7 +76,7 @@ class _Size:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a database is; only opening it tells whether it can be used."""
+    """The address of a database; only opening it shows whether it can be used."""
 
     def __str__(self) -> str:
         return "a file, postgresql://user:password@host:port/database, or empty"
@@ -96,7 +96,7 @@ class _Switch:
 
 @dataclass(frozen=True, slots=True)
 class _Address:
-    """Where something is sent; empty = nowhere."""
+    """The address that something is sent to; empty sends nothing."""
 
     schemes: tuple[str, ...]
 
@@ -119,7 +119,7 @@ def _setting(default: Any, allowed: _Allowed, doc: str) -> Any:
 
 
 def without_password(text: str) -> str:
-    """An address as it may be shown.
+    """An address without its password, fit to be printed.
 
     >>> without_password("postgresql://ann:secret@host/shop")
     'postgresql://ann:***@host/shop'
@@ -140,18 +140,22 @@ class Settings:
       Allowed: 5 to 86400.
     """
 
-    catalog: str = _setting("", _Place(), "Where the catalog is; empty is the file `catalog.sqlite` in the warehouse.")
+    catalog: str = _setting(
+        "", _Place(), "Address of the catalog; empty means the file `catalog.sqlite` in the warehouse."
+    )
     enabled: bool = _setting(
-        True, _Switch(), "Whether the scheduler refreshes anything; a refresh asked for by hand always runs."
+        True, _Switch(), "Whether the scheduler refreshes anything; a refresh by hand always runs."
     )
     scheduler_interval_ms: int = _setting(
         1000, _Range(10, 3_600_000), "Milliseconds between two ticks of the scheduler."
     )
     min_target_lag_seconds: int = _setting(
-        60, _Range(1, 86_400), "Smallest target lag that is accepted, and the lag of a DOWNSTREAM table nobody reads."
+        60,
+        _Range(1, 86_400),
+        "Smallest target lag that is accepted; also the lag of a DOWNSTREAM table without readers.",
     )
     max_consecutive_errors: int = _setting(
-        3, _Range(1, 1000), "Countable errors in a row after which a stream table is suspended."
+        3, _Range(1, 1000), "Errors in a row after which a stream table is suspended."
     )
     log_level: str = _setting("info", _OneOf(("debug", "info", "warning", "error")), "Least severity that is logged.")
     log_format: str = _setting(
@@ -160,12 +164,14 @@ class Settings:
     max_concurrent_refreshes: int = _setting(4, _Range(1, 256), "Stream tables that are refreshed at the same time.")
     history_keep_days: int = _setting(30, _Range(1, 36_500), "Days for which refresh history is kept.")
     lease_seconds: int = _setting(
-        60, _Range(5, 86_400), "Seconds after which the lease of a worker that has stopped answering can be taken over."
+        60,
+        _Range(5, 86_400),
+        "Seconds after which another worker can take over the lease of one that has stopped answering.",
     )
     driver_memory: str = _setting("4g", _Size(), "Memory of the Spark driver that `open` starts.")
     shuffle_partitions: int = _setting(4, _Range(1, 100_000), "Shuffle partitions of refresh queries.")
     apply: str = _setting(
-        "auto", _OneOf(("auto", "delta-rs", "spark")), "Which engine commits a delta; auto goes by its size."
+        "auto", _OneOf(("auto", "delta-rs", "spark")), "Which engine commits a delta; auto chooses by its size."
     )
     delta_rs_max_rows: int = _setting(
         200_000, _Range(0, 100_000_000), "Largest delta, in rows, that auto gives to delta-rs."
@@ -173,20 +179,20 @@ class Settings:
     full_changes: str = _setting(
         "refresh",
         _OneOf(("refresh", "diff")),
-        "How a FULL refresh stands in the changelog: as one REFRESH of all rows, or as what differs; always as what "
-        "differs where stream tables or durable subscriptions read it.",
+        "How the changelog shows a FULL refresh: as one REFRESH of all rows, or as the rows that differ. If stream "
+        "tables or durable subscriptions read the table, it always shows the rows that differ.",
     )
     ring_events: int = _setting(
         100_000,
         _Range(0, 100_000_000),
-        "Newest changes of all stream tables that are held in memory for those who poll; older ones are read from the "
-        "tables.",
+        "How many of the newest changes of all stream tables are held in memory for clients that poll; older ones are "
+        "read from the tables.",
     )
     deletion_vector_bytes: int = _setting(
         1024**2,
         _Range(0, 2**60),
-        "Bytes of files that a merge would write anew, from which on rows are marked in deletion vectors instead; 0 is "
-        "never.",
+        "If a merge would rewrite at least this many bytes of files, rows are marked in deletion vectors instead; 0 "
+        "turns this off.",
     )
 
     learn_costs: bool = _setting(
@@ -197,7 +203,7 @@ class Settings:
     probe_percent: int = _setting(
         2,
         _Range(0, 100),
-        "Share of refresh time that mode AUTO may spend on trying the mode that it holds for the slower one.",
+        "Share of refresh time that mode AUTO may spend on trying the mode that it estimates to be slower.",
     )
     buffer_warning_rows: int = _setting(
         1_000_000,
@@ -218,9 +224,9 @@ class Settings:
         _Range(1, 3600),
         "Seconds until a stream table is tried again after an error that may pass; doubles each time.",
     )
-    backoff_max_seconds: int = _setting(300, _Range(1, 86_400), "Longest such wait.")
+    backoff_max_seconds: int = _setting(300, _Range(1, 86_400), "Longest wait between two such attempts.")
     drain_seconds: int = _setting(
-        30, _Range(0, 86_400), "Seconds that running refreshes are given to end when the scheduler is told to stop."
+        30, _Range(0, 86_400), "Seconds that running refreshes have to finish when the scheduler stops."
     )
     max_change_ratio: int = _setting(
         0,

@@ -186,7 +186,7 @@ def test_a_script_that_fails_half_way_carries_a_note_of_how_far_it_came(settled:
 def test_a_definition_that_fails_does_not_say_that_a_refresh_helps(settled: StreamTables, written: str) -> None:
     with pytest.raises(QueryFailed) as failed:
         settled.sql(f"{written} AS SELECT 1 / (id - 1) AS x FROM orders")
-    assert failed.value.advice == "Nothing was changed. Mend the data or the query, then write it again."
+    assert failed.value.advice == "Nothing was changed. Mend the data or the query, then run the statement again."
 
 
 def test_a_key_that_is_no_column_is_told_with_the_columns_there_are(settled: StreamTables) -> None:
