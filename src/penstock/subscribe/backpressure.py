@@ -20,7 +20,7 @@ from typing import Literal
 from penstock.errors import InvalidValue
 from penstock.subscribe.commit_notice import CommitNotice
 
-Kind = Literal["block", "drop_oldest", "drop_newest", "sample", "demand"]
+PolicyKind = Literal["block", "drop_oldest", "drop_newest", "sample", "demand"]
 
 _SAMPLE = re.compile(r"sample\((\d+)\)")
 
@@ -29,7 +29,7 @@ _SAMPLE = re.compile(r"sample\((\d+)\)")
 class Policy:
     """One way to deal with a slow subscriber."""
 
-    kind: Kind = "block"
+    kind: PolicyKind = "block"
     every: int = 1
 
     @classmethod

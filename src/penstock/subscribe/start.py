@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 from penstock.engine.changelog.changelog import Changelog, Entry
 from penstock.errors import InvalidValue, NotReached
 
-Kind = Literal["now", "snapshot", "version", "timestamp", "lsn"]
+StartKind = Literal["now", "snapshot", "version", "timestamp", "lsn"]
 
 WORDS: Final = ("now", "snapshot")
 """The points that `start` names; the others are named by a value."""
@@ -26,7 +26,7 @@ WORDS: Final = ("now", "snapshot")
 class Start:
     """A point in a changelog, as it was asked for: `Start.of(**start.keywords())` is the same point."""
 
-    kind: Kind = "now"
+    kind: StartKind = "now"
     value: int | datetime | None = None
 
     @classmethod
