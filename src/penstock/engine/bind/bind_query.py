@@ -197,7 +197,7 @@ class _Binding:
         sources, views, others = self._sources(plan)
         if self._of_files:
             raise QueryInvalid(
-                why=f"it reads {self._of_files[0]}, which tells in which file a row lies; that may change at will",
+                why=f"it reads {self._of_files[0]}, which describes the file of a row, and any write may move a row",
                 fix=f"Leave {self._of_files[0]} out.",
             )
         output = self._catalyst.items(plan.output())
