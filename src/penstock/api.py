@@ -88,7 +88,7 @@ from penstock.refresh.advise import LayoutAdvice, advise
 from penstock.refresh.alter import alter, postpone, redefinition, status_of
 from penstock.refresh.audit import AuditReport, audit
 from penstock.refresh.create import Proposal, make, mode_of, propose
-from penstock.refresh.define import Redefinition, mark_moved
+from penstock.refresh.define import Redefinition
 from penstock.refresh.describe import columns_of, details_of
 from penstock.refresh.drop import drop
 from penstock.refresh.explain import Explanation, explain_query, explain_table
@@ -101,10 +101,10 @@ from penstock.refresh.optimize import OptimizeResult, optimize
 from penstock.refresh.outcome import Replacement, StreamTableInfo, changed, column_changes, created, unchanged
 from penstock.refresh.read_together import rows_together
 from penstock.refresh.repair import RepairReport, rebuild
-from penstock.refresh.restore_names import restore_names
 from penstock.refresh.result import RefreshResult, Report
 from penstock.refresh.retention import guard_vacuum
 from penstock.refresh.settle import Opened, refuse_broken_foreign, settle
+from penstock.refresh.share_names import begin_sharing, note_names
 from penstock.refresh.show_create import create_text
 from penstock.refresh.shown import ShownVersion, shown_versions
 from penstock.refresh.together import refresh_together
@@ -262,7 +262,7 @@ class StreamTables:
             catalog.prune_history(keep, now=self._warehouse.now())
             catalog.prune_alerts(keep, now=self._warehouse.now())
         if registry.is_forgetful(spark):
-            restore_names(self._warehouse)
+            begin_sharing(self._warehouse)
 
     def close(self) -> None:
         """Let go of the catalog, and of Spark if this object started it; alerts on their way are delivered first."""
@@ -388,8 +388,8 @@ class StreamTables:
             inserted = written()
         if inserted is not None:
             frame = counts(self.spark, inserted)
-        if statement.kind in {"ddl", "other"} and registry.is_forgetful(self.spark):
-            self._remember()
+        if statement.kind in {"ddl", "other"}:
+            note_names(self._warehouse)
         return frame
 
     def _counting(self, statement: PassThrough) -> Callable[[], int | None]:
@@ -423,24 +423,6 @@ class StreamTables:
         else:
             told = f"Spark will read {what} anew, and nothing was computed; write: REFRESH STREAM TABLE name"
         return _said("refresh", told)
-
-    def _remember(self) -> None:
-        """Note what Spark's catalog holds now, so that the next process finds it."""
-        catalog = self._warehouse.catalog
-        ours = {f"{meta.name.schema}.{meta.name.table}" for meta in catalog.get_all()}
-        present = {each.name: each for each in registry.registered(self.spark) if each.name not in ours}
-        before = {each.name: each for each in catalog.known_tables()}
-        for name, table in present.items():
-            if before.get(name) != table:
-                catalog.remember_table(table)
-        for name, table in before.items():
-            if name not in present and name not in self._warehouse.unnamed:
-                if table.table:
-                    catalog.forget_table(TableName(table.schema, table.table))
-                else:
-                    catalog.forget_schema(table.schema)
-        paths = {name: table.path for name, table in present.items() if table.path is not None}
-        mark_moved(catalog, paths, self._warehouse.now())
 
     def _alter(self, statement: AlterStreamTable, yes: bool) -> StatementResult:
         changes: dict[str, Any] = {}

@@ -7,16 +7,16 @@ table is given another name, the text of a view is in the alert.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from penstock.catalog.model import Alert, AlertEvent, StreamTableMeta
 from penstock.engine.delta.definition import Definition
 from penstock.engine.spark.held_names import Held, held_under, set_aside, stamp
 from penstock.engine.spark.register_without_reading import register_schema
-from penstock.engine.spark.registry import is_forgetful, registered, restore_view, view_text_of
+from penstock.engine.spark.registry import drop_view, is_forgetful, restore_view, view_text_of
 from penstock.errors import PenstockError
 from penstock.names import TableName
-from penstock.refresh.restore_names import restore_missing_names
+from penstock.refresh.share_names import learn_names, note_names
 from penstock.refresh.warehouse import Warehouse
 
 
@@ -24,6 +24,7 @@ def keep_names(warehouse: Warehouse) -> list[TableName]:
     """Restore what is not as it should be, and return what others had taken; no session is started for it."""
     if not warehouse.has_started:
         return []
+    learn_names(warehouse)
     taken: list[TableName] = []
     by_schema: dict[str, list[StreamTableMeta]] = {}
     for meta in warehouse.catalog.get_all():
@@ -34,7 +35,7 @@ def keep_names(warehouse: Warehouse) -> list[TableName]:
             if _seen(warehouse, schema, tables) != warehouse.names_seen.get(schema):
                 taken += [meta.name for meta in tables if _keep(warehouse, meta)]
                 warehouse.names_seen[schema] = _seen(warehouse, schema, tables)
-    restore_missing_names(warehouse)
+        _drop_left_over(warehouse, {meta.table_id for tables in by_schema.values() for meta in tables})
     return taken
 
 
@@ -52,7 +53,7 @@ def _keep(warehouse: Warehouse, meta: StreamTableMeta) -> bool:
         # Its storage is away or half rebuilt: its next refresh says what is wrong, or finishes the rebuild.
         return False
     if held is not None and held.is_view and held.text == view_text_of(definition, meta.path):
-        warehouse.named.add(meta.table_id)
+        warehouse.named[meta.table_id] = meta.name
     elif held is not None and held.is_ours:
         # Another process has redefined it. Until its rows are rebuilt the view of the old ones is the right one.
         if not meta.needs_reinit:
@@ -74,11 +75,10 @@ def _restore(warehouse: Warehouse, meta: StreamTableMeta, definition: Definition
         facts["found"] = "a table"
         if (aside := set_aside(spark, meta.name)) is not None:
             facts["now_called"] = str(aside)
-            if is_forgetful(spark):
-                _remember(warehouse, str(aside))
+            note_names(warehouse)
     facts["restored"] = restore_view(spark, definition, meta.path)
     if facts["restored"]:
-        warehouse.named.add(meta.table_id)
+        warehouse.named[meta.table_id] = meta.name
     # A name that this process has not seen yet is new to it, made by another one.
     is_taken = held is not None or was_there
     if is_taken:
@@ -86,7 +86,10 @@ def _restore(warehouse: Warehouse, meta: StreamTableMeta, definition: Definition
     return is_taken
 
 
-def _remember(warehouse: Warehouse, name: str) -> None:
-    for each in registered(warehouse.spark):
-        if each.name == name:
-            warehouse.catalog.remember_table(each)
+def _drop_left_over(warehouse: Warehouse, there: Set[str]) -> None:
+    """Drop the views of stream tables that another process has dropped."""
+    for gone in warehouse.named.keys() - there:
+        name = warehouse.named.pop(gone)
+        held = held_under(warehouse.spark, name)
+        if held is not None and held.is_ours and warehouse.catalog.find(name) is None:
+            drop_view(warehouse.spark, name)

@@ -6,29 +6,24 @@ and is never forgotten over that.
 
 from __future__ import annotations
 
-from penstock.catalog.model import KnownKind, StreamTableMeta
+from collections.abc import Collection
+
+from penstock.catalog.model import KnownKind, KnownTable, StreamTableMeta
 from penstock.engine.spark.registry import kind_of, restore, restore_view
 from penstock.errors import PenstockError
 from penstock.refresh.warehouse import Warehouse
 
 
-def restore_names(warehouse: Warehouse) -> None:
-    """Register what is not registered; notes in the warehouse what could not be."""
-    spark, catalog = warehouse.spark, warehouse.catalog
-    known = catalog.known_tables()
+def restore_names(warehouse: Warehouse, known: Collection[KnownTable]) -> None:
+    """Register these and the stream tables, where they are not; notes in the warehouse what could not be."""
+    spark = warehouse.spark
     restore(spark, [each for each in known if each.kind is not KnownKind.VIEW])
     unnamed = [
         f"{meta.name.schema}.{meta.name.table}"
-        for meta in catalog.get_all()
+        for meta in warehouse.catalog.get_all()
         if kind_of(spark, meta.name) is None and not _restore_view(warehouse, meta)
     ]
     warehouse.unnamed = frozenset([*unnamed, *restore(spark, known)])
-
-
-def restore_missing_names(warehouse: Warehouse) -> None:
-    """The same, if something could not be registered before; no session is started for it."""
-    if warehouse.unnamed and warehouse.has_started:
-        restore_names(warehouse)
 
 
 def _restore_view(warehouse: Warehouse, meta: StreamTableMeta) -> bool:

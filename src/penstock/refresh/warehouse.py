@@ -30,6 +30,8 @@ from penstock.settings import Settings
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from penstock.refresh.share_names import Agreed
+
 
 @dataclass
 class Warehouse:
@@ -55,8 +57,10 @@ class Warehouse:
     """Held by whoever puts stream tables' names right."""
     names_seen: dict[str, tuple[object, ...]] = field(default_factory=dict)
     """Schema → what Spark's catalog held under its stream tables' names when they were last put right."""
-    named: set[str] = field(default_factory=set)
-    """Stream tables whose views this process has seen in their place."""
+    named: dict[str, TableName] = field(default_factory=dict)
+    """The stream tables, by Delta table id, whose views this process has seen in their place."""
+    agreed: Agreed | None = None
+    """What Spark's catalog, if it lives in memory, and the warehouse's held when they last agreed on plain names."""
     _session: SparkSession | None = None
     _starting: threading.RLock = field(default_factory=threading.RLock)
     _workspaces: dict[str, tuple[tuple[str | None, ...], Workspace]] = field(default_factory=dict)

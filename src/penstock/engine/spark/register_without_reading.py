@@ -1,17 +1,20 @@
-"""Registering schemas and Delta tables in Spark's catalog by name and place alone; the place is not looked at.
+"""Schemas and tables in Spark's catalog by name and place alone: registered and taken out, the place is not looked at.
 
 `CREATE TABLE … USING delta LOCATION` begins a Delta log where it finds none, and `CREATE SCHEMA` makes a folder. Where
 a disk is only away for a moment that would put an empty table in the place of the real one. What is registered here is
-what those statements would have registered; the first read finds out whether there is a table.
+what those statements would have registered; the first read finds out whether there is a table. `DROP TABLE` and
+`DROP SCHEMA` remove files; what is taken out here keeps them.
 """
 
 from __future__ import annotations
 
 import tempfile
+import uuid
 from typing import Any
 
 from pyspark.sql import SparkSession
 
+from penstock.catalog.model import KnownTable
 from penstock.engine.spark.jvm import java
 
 
@@ -47,6 +50,27 @@ def register_delta_table(spark: SparkSession, schema: str, table: str, path: str
     )
     whole = _changed(described, tracksPartitionsInCatalog=True)
     spark._jsparkSession.sessionState().catalog().createTable(whole, True, False)
+
+
+def unregister(spark: SparkSession, known: KnownTable) -> None:
+    """Take a name out of Spark's catalog and leave every file where it is; a schema that holds something stays."""
+    catalog = spark._jsparkSession.sessionState().catalog()
+    external = catalog.externalCatalog()
+    jvm = java(spark)
+    if not known.table:
+        # Spark removes the folder of a schema that it drops, and that folder is not ours to remove.
+        nowhere = java(spark).java.io.File(tempfile.gettempdir(), f"penstock-{uuid.uuid4().hex}").toURI()
+        model = external.getDatabase(known.schema)
+        if external.listTables(known.schema).isEmpty() and external.listFunctions(known.schema, "*").isEmpty():
+            external.alterDatabase(_changed(model, locationUri=nowhere))
+            external.dropDatabase(known.schema, True, False)
+        return
+    table = external.getTable(known.schema, known.table)
+    if table.tableType().name() == "MANAGED":
+        kinds = jvm.org.apache.spark.sql.catalyst.catalog.CatalogTableType
+        external.alterTable(_changed(table, tableType=kinds.EXTERNAL()))
+    external.dropTable(known.schema, known.table, True, False)
+    catalog.refreshTable(table.identifier())
 
 
 def _changed(value: Any, **changes: Any) -> Any:

@@ -1,0 +1,112 @@
+"""The names of plain schemas, tables and views, shared by processes that each have a Spark catalog in memory.
+
+    note_names    what changed in Spark's catalog since both agreed, this process did: the warehouse's catalog notes it
+    learn_names   what changed in the warehouse's catalog since then, another process did: Spark's catalog takes it over
+
+So a process never undoes what it has not seen, and a scheduler reads through the names of now. A catalog that outlives
+its process, as a metastore does, is shared already, and nothing is noted of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from penstock.catalog.model import KnownTable
+from penstock.engine.spark.held_names import held_under
+from penstock.engine.spark.register_without_reading import unregister
+from penstock.engine.spark.registry import drop_view, registered
+from penstock.names import TableName
+from penstock.refresh.define import mark_moved
+from penstock.refresh.restore_names import restore_names
+from penstock.refresh.warehouse import Warehouse
+
+Names = Mapping[str, KnownTable]
+
+
+@dataclass(frozen=True, slots=True)
+class Agreed:
+    """What both catalogs held when they last agreed. They write a view or a place in their own ways."""
+
+    in_spark: Names
+    in_catalog: Names
+
+
+def begin_sharing(warehouse: Warehouse) -> None:
+    """Register what the warehouse's catalog holds, in a session that is new to it.
+
+    A name that the session has already stays as it is there.
+    """
+    warehouse.agreed = Agreed({}, {})
+    learn_names(warehouse)
+
+
+def note_names(warehouse: Warehouse) -> None:
+    """Note what this process has changed, and ask for a rebuild of what reads a name that stands elsewhere now."""
+    with warehouse.naming:
+        if (agreed := warehouse.agreed) is None:
+            return
+        catalog, present = warehouse.catalog, _plain_names(warehouse)
+        changed = _differing(agreed.in_spark, present)
+        for name in changed:
+            if name in present:
+                catalog.remember_table(present[name])
+            elif agreed.in_spark[name].table:
+                catalog.forget_table(TableName(agreed.in_spark[name].schema, agreed.in_spark[name].table))
+            else:
+                catalog.forget_schema(name)
+        warehouse.agreed = Agreed(present, _brought(agreed.in_catalog, changed, present))
+        paths = {name: path for name in changed if name in present and (path := present[name].path) is not None}
+        mark_moved(catalog, paths, warehouse.now())
+
+
+def learn_names(warehouse: Warehouse) -> None:
+    """Take over what other processes have noted, and what could not be registered before, because it was away.
+
+    A name that was changed here too stays as it is here.
+    """
+    with warehouse.naming:
+        if (agreed := warehouse.agreed) is None:
+            return
+        known = _by_name(warehouse.catalog.known_tables())
+        changed = _differing(agreed.in_catalog, known)
+        if not changed and not warehouse.unnamed:
+            return
+        present = _plain_names(warehouse)
+        theirs = [name for name in changed if present.get(name) in (agreed.in_spark.get(name), known.get(name))]
+        # What lies in a schema goes before it.
+        for name in reversed(theirs):
+            if name in present and present[name] != known.get(name):
+                unregister(warehouse.spark, present[name])
+            elif name in known and known[name].table:
+                _make_room(warehouse, TableName(known[name].schema, known[name].table))
+        looked_at = {*theirs, *warehouse.unnamed}
+        restore_names(warehouse, [known[name] for name in looked_at if name in known])
+        warehouse.agreed = Agreed(_brought(agreed.in_spark, looked_at, _plain_names(warehouse)), known)
+
+
+def _make_room(warehouse: Warehouse, name: TableName) -> None:
+    """Take away the view of a stream table that another process has dropped."""
+    held = held_under(warehouse.spark, name)
+    if held is not None and held.is_ours and warehouse.catalog.find(name) is None:
+        drop_view(warehouse.spark, name)
+
+
+def _plain_names(warehouse: Warehouse) -> Names:
+    ours = {f"{meta.name.schema}.{meta.name.table}" for meta in warehouse.catalog.get_all()}
+    return _by_name(each for each in registered(warehouse.spark) if each.name not in ours)
+
+
+def _by_name(tables: Iterable[KnownTable]) -> dict[str, KnownTable]:
+    return {each.name: each for each in tables}
+
+
+def _differing(before: Names, now: Names) -> list[str]:
+    """The names that came, went or changed; schemas first, because the others lie in them."""
+    return sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
+
+
+def _brought(held: Names, names: Collection[str], now: Names) -> Names:
+    """The same, with these names as they are now."""
+    kept = {name: table for name, table in held.items() if name not in names}
+    return kept | {name: now[name] for name in names if name in now}
