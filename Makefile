@@ -9,6 +9,8 @@ ENV    ?= .venv
 BIN    := $(ENV)/bin
 VENV   := $(ENV)/.installed
 JARS   := .jars/.complete
+# Whole files, in the order of tests/order.py.
+SPREAD := --dist loadfile --no-loadscope-reorder
 
 .PHONY: help
 help: ## This list
@@ -39,7 +41,7 @@ follow: $(VENV) $(JARS) ## A cache that follows the changes of a stream table
 
 .PHONY: unit
 unit: $(VENV) ## The tests that start nothing: no JVM, no process, no server, no network
-	@$(BIN)/python -m pytest -q -n 2 --dist worksteal tests/unit tests/golden tests/property \
+	@$(BIN)/python -m pytest -q -n 2 $(SPREAD) tests/unit tests/golden tests/property \
 	  -m "not jvm and not process and not postgres and not network and not slow"
 
 .PHONY: pythons
@@ -49,16 +51,16 @@ pythons: ## make unit with every Python from 3.11 to 3.13 that this machine has
 .PHONY: test
 test: lint $(JARS) ## Lint, then every test that is not slow
 	@echo "── tests"
-	@$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow" --durations=20 --durations-min=10
+	@$(BIN)/python -m pytest -q -n 2 $(SPREAD) -m "not slow" --durations=20 --durations-min=10
 
 .PHONY: test-all
 test-all: lint $(JARS) ## Lint, then every test
 	@echo "── tests, slow ones too"
-	@$(BIN)/python -m pytest -q -n 2 --dist loadfile
+	@$(BIN)/python -m pytest -q -n 2 $(SPREAD)
 
 .PHONY: coverage
 coverage: $(VENV) $(JARS) ## Which lines the tests of make test reach; pages in .coverage-html
-	@$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow" \
+	@$(BIN)/python -m pytest -q -n 2 $(SPREAD) -m "not slow" \
 	  --cov=penstock --cov-report=term:skip-covered --cov-report=html:.coverage-html
 
 .PHONY: fuzz
@@ -79,6 +81,7 @@ lint: $(VENV) ## ruff, mypy, layer rules
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --quiet --check . || { echo "not formatted: run make fmt"; exit 1; }
 	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/mypy --no-error-summary --config-file tests/mypy.ini
 	@$(BIN)/lint-imports --no-cache > $(ENV)/lint-imports.log 2>&1 || { cat $(ENV)/lint-imports.log; exit 1; }
 
 .PHONY: fmt

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
+from order import longest_first
 from starts import Guard
 
 if TYPE_CHECKING:
@@ -40,6 +41,12 @@ def pytest_sessionstart() -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Guard(), "starts")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if hasattr(config, "workerinput"):
+        items[:] = longest_first(items)
 
 
 @pytest.fixture(scope="session")

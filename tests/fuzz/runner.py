@@ -173,7 +173,7 @@ def overheard() -> Iterator[list[str]]:
             raised.append(_first_lines(error))
             raise
 
-    compute._delta = listening
+    compute._delta = listening  # type: ignore[assignment]
     try:
         yield raised
     finally:

@@ -450,7 +450,8 @@ def test_the_command_line_end_to_end(spark: SparkSession, tmp_path: Path) -> Non
 
     def run(*words: str, code: int = 0) -> Any:
         where = () if words[0] == "init" else ("-w", str(here))
-        seam = Openers(*[lambda path: api.open(path, spark=session)] * 2)
+        openers: Any = [lambda path: api.open(path, spark=session)] * 2
+        seam = Openers(*openers)
         result = CliRunner().invoke(app, [*words, *where, "--json"], obj=seam)
         assert result.exit_code == code, result.output
         return json.loads(result.stdout)

@@ -226,7 +226,7 @@ class _Body:
         """Be on another machine, as far as names go: nobody can tell by the process number whether it lives."""
         from penstock.catalog import owner
 
-        owner._host = lambda: host
+        owner._host = lambda: host  # type: ignore[assignment]
 
     def owner(self) -> str:
         from penstock.catalog.owner import current_owner
@@ -274,7 +274,7 @@ class _Body:
         def behind(*_: Any) -> datetime:
             return datetime.now(UTC) - timedelta(seconds=seconds)
 
-        SystemClock.now = behind  # type: ignore[method-assign]
+        SystemClock.now = behind  # type: ignore[assignment,method-assign]
         warehouse = self._ps._warehouse
         warehouse.now = warehouse.refresher._now = warehouse.recorder._now = behind
         warehouse.catalog.now = behind

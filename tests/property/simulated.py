@@ -162,7 +162,7 @@ class World:
     def _tick(self) -> None:
         self.ticks += 1
         self._meddle()
-        begin_due(self.dispatcher, self, self.picture(), self.clock, nullcontext())
+        begin_due(self.dispatcher, self, self.picture(), self.clock, nullcontext())  # type: ignore[arg-type]
         self._start_what_can()
         self._after(0.5, self._tick)
 

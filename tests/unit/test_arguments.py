@@ -66,7 +66,7 @@ class Stranger:
 
 
 def _public() -> Iterator[tuple[str, Callable[..., Any]]]:
-    yield from OTHERS.items()
+    yield from OTHERS.items()  # type: ignore[misc]
     yield "StreamTables", StreamTables.__init__
     for owner in CLASSES:
         for name, method in vars(owner).items():
@@ -138,7 +138,7 @@ def test_refused_calls_change_nothing(tmp_path: Path) -> None:
         told = []
         for call in (
             lambda: ps.refresh(["a", "b"]),  # type: ignore[arg-type]
-            lambda: ps.refresh("rev", "loud"),  # type: ignore[call-arg]
+            lambda: ps.refresh("rev", "loud"),  # type: ignore[arg-type,call-arg]
             lambda: ps.create_stream_table("x", _Pandas()),  # type: ignore[arg-type]
             lambda: ps.create_stream_table("x", "SELECT 1", key="id"),
             lambda: ps.history("rev", 0),

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+from typing import get_args
 
 import pytest
 import typer
@@ -20,7 +21,7 @@ from penstock.lang import PassThrough, parse
 from penstock.settings import Settings
 
 SOURCE = Path(penstock.__file__).parent
-LAG_HELP = str(Lag.__metadata__[0].help)
+LAG_HELP = str(get_args(Lag)[1].help)
 ROOT = Path(__file__).parents[2]
 _VERBS = "CREATE|ALTER|DROP|REFRESH|SHOW|DESCRIBE|EXPLAIN|AUDIT|OPTIMIZE"
 _TAIL = r"(?: (?:[A-Z]+|x|…|name|query|'[^']+'))+"

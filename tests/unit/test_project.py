@@ -20,10 +20,10 @@ def test_the_changelog_has_the_version_with_its_day() -> None:
 
 def test_the_pythons_that_are_promised_are_the_ones_that_are_tested() -> None:
     promised = [found[1] for name in PROJECT["classifiers"] if (found := re.search(r"Python :: (3\.\d+)$", name))]
-    assert promised == re.findall(r"3\.\d+", re.search(r"^for version in (.*);", _read(".ci/pythons"), re.MULTILINE)[1])
-    assert promised == re.findall(r"3\.\d+", re.search(r"python: \[(.*)\]", _read(".github/workflows/ci.yml"))[1])
+    for file, line in {
+        ".ci/pythons": r"^for version in (.*);",
+        ".github/workflows/ci.yml": r"^ +python: \[(.*)\]",
+    }.items():
+        (tested,) = re.findall(line, (ROOT / file).read_text(encoding="utf-8"), re.MULTILINE)
+        assert promised == re.findall(r"3\.\d+", tested), file
     assert f">={promised[0]}" == PROJECT["requires-python"]
-
-
-def _read(path: str) -> str:
-    return (ROOT / path).read_text(encoding="utf-8")

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from serving import PATIENCE, Events, Server, get, lsns, row
@@ -53,7 +54,7 @@ def test_a_stream_from_a_snapshot_goes_on_after_exactly_these_rows(server: Serve
 
 
 @pytest.mark.parametrize("start", [{"since_lsn": 2}, {"version": 1}, {"timestamp": "2026-01-01T00:00:00Z"}])
-def test_a_stream_begins_at_any_point(server: Server, start: dict[str, str]) -> None:
+def test_a_stream_begins_at_any_point(server: Server, start: dict[str, Any]) -> None:
     with Events(server.port, STREAM, **start) as events:
         assert lsns(events.take(2)) == [3, 4]
 

@@ -6,6 +6,7 @@ import re
 import threading
 import time
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pyarrow as pa
@@ -40,9 +41,7 @@ def test_without_a_position_the_body_is_what_comes_from_now_on(port: int) -> Non
     ("asked", "found"),
     [({}, 100), ({"limit": 3}, 3), ({"limit": 0}, 1), ({"limit": 5000}, 1000), ({"limit": "x"}, 100)],
 )
-def test_limits_are_those_of_the_reference(
-    port: int, table: PublishedTable, asked: dict[str, object], found: int
-) -> None:
+def test_limits_are_those_of_the_reference(port: int, table: PublishedTable, asked: dict[str, Any], found: int) -> None:
     table.commit(put=[row(f"cart.{number}", number) for number in range(1200)])
     assert get(port, "/tables/sales/watch/cart.*", since_lsn=0, **asked).body.count(b"event: kv\n") == found
 

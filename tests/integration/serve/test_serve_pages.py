@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from serving import PATIENCE, get, row
@@ -177,7 +178,7 @@ def test_a_page_that_finds_nothing_ends_in_time_and_the_next_goes_on(
         ({"where": "nothing = 1"}, "column not found: nothing"),
     ],
 )
-def test_what_cannot_be_read_is_a_400_with_the_reason(port: int, parameters: dict[str, str], reason: str) -> None:
+def test_what_cannot_be_read_is_a_400_with_the_reason(port: int, parameters: dict[str, Any], reason: str) -> None:
     got = get(port, "/tables/sales/changes", **parameters)
     assert got.status == 400
     assert reason in got.json["error"]["message"]

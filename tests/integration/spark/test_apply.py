@@ -156,7 +156,7 @@ def test_bag_histories(spark: SparkSession, tmp_path: Path) -> None:
         values = {twins.model._identity(row, "bag"): row for row in chance.sample(twins.model.rows, 12)}
         rows = []
         for identity, value in values.items():
-            held = Counter()
+            held: Counter[Any] = Counter()
             for row in twins.model.rows:
                 if twins.model._identity(row, "bag") == identity:
                     held[bits(row["x"])] += row[WEIGHT]
@@ -252,7 +252,7 @@ def values_not_found(spark: SparkSession, path: str, columns: Iterable[str]) -> 
     """Every value that some filter for it does not find; each filter is a scan of its own, as skipping is per scan."""
     wanted = [(name, quote(name), SAMPLES[name][0], value) for name in columns for value in SAMPLES[name][1]]
     if "nested" in columns:
-        inner = [("x", "double", 1.5), ("x", "double", NAN)]
+        inner: list[tuple[str, str, Any]] = [("x", "double", 1.5), ("x", "double", NAN)]
         inner += [("q", "decimal(38,18)", Decimal("-12345678901234567890.123456789012345678"))]
         wanted += [("nested", f"nested.{part}", kind, value) for part, kind, value in inner]
     asked = []

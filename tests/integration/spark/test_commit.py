@@ -107,7 +107,7 @@ def test_spark_keeps_the_definition(spark: SparkSession, storage: Storage) -> No
     storage.set_configuration({"penstock.definition": definition})
     apply_now(storage, change("overwrite"), "spark", spark=spark)
     assert storage.configuration["penstock.definition"] == definition
-    shown = spark.sql(f"SHOW TBLPROPERTIES delta.`{storage.path}`").collect()
+    shown: Any = spark.sql(f"SHOW TBLPROPERTIES delta.`{storage.path}`").collect()
     assert dict(shown)["penstock.definition"] == definition
 
 

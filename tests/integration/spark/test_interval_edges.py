@@ -19,7 +19,11 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from penstock.engine.delta.delta_log import DeltaLog
-from penstock.engine.delta.interval import ChangeSetKind, Part, Way, classify
+from penstock.engine.delta.interval import ChangeSet
+from penstock.engine.delta.interval import ChangeSetKind
+from penstock.engine.delta.interval import Part
+from penstock.engine.delta.interval import Way
+from penstock.engine.delta.interval import classify
 from penstock.engine.failures.lost_file import lost_file
 from penstock.engine.read.pruning import bounds_of, prune
 from penstock.engine.read.scan import changes, scan
@@ -33,7 +37,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def quick(spark: SparkSession) -> Iterator[SparkSession]:
-    with session_conf(spark, SMALL | REFRESH_CONF):
+    with session_conf(spark, {**SMALL, **REFRESH_CONF}):
         yield spark
 
 
@@ -73,7 +77,7 @@ def test_files_that_vacuum_took_are_named(quick: SparkSession, tmp_path: Path) -
     quick.sql(f"INSERT INTO {table} VALUES (1, 1), (2, 2)")
     quick.sql(f"UPDATE {table} SET v = 20 WHERE id = 2")
     log = DeltaLog(path)
-    found = {way: classify(log, 1, 2) for way in [None]}
+    found: dict[Way | None, ChangeSet] = {None: classify(log, 1, 2)}
     for way in (Way.FEED, Way.SNAPSHOTS):
         with forced(way):
             found[way] = classify(log, 1, 2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from warehouses import warehouse
@@ -76,7 +76,7 @@ def test_every_version_can_say_what_it_shows(ps: StreamTables) -> None:
     newest = ps.versions("total", 1)[0]
     assert newest.bases == {"shop.src": 4}
     assert newest.sources == {"shop.groups": ps.versions("groups", 1)[0].version}
-    stamps = [each.data_timestamp for each in ps.versions("groups")]
+    stamps: list[Any] = [each.data_timestamp for each in ps.versions("groups")]
     assert stamps == sorted(stamps, reverse=True)
     assert len(stamps) == 4
     assert [each.sources["shop.src"] for each in ps.versions("groups")] == [4, 3, 2, 1]

@@ -366,7 +366,7 @@ def test_alter_changes_what_is_given_and_nothing_else(orders: StreamTables) -> N
     for wrong in ({"target_lag": "1 second"}, {"refresh_mode": "never"}, {"status": "ERROR"}, {"status": "gone"}):
         held = look()
         with pytest.raises((InvalidTargetLag, InvalidMode)):
-            orders.alter_stream_table("revenue", **wrong)
+            orders.alter_stream_table("revenue", **wrong)  # type: ignore[arg-type]
         assert look() == held
     assert at is not None
 
@@ -788,7 +788,7 @@ def test_no_data_runs_no_spark_job(orders: StreamTables) -> None:
             assert time.monotonic() < deadline, "no job"
             time.sleep(0.1)
     finally:
-        context.setLocalProperty("spark.jobGroup.id", None)
+        context.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]
 
 
 def test_inserts_into_a_bag_are_a_blind_append(orders: StreamTables) -> None:

@@ -22,7 +22,7 @@ REFS = st.builds(
 
 def test_the_layout() -> None:
     assert DTYPE.itemsize == 12
-    assert {name: DTYPE.fields[name][1] for name in DTYPE.names or ()} == {
+    assert {name: dict(DTYPE.fields or ())[name][1] for name in DTYPE.names or ()} == {
         "batch_offset": 0,
         "row_index": 4,
         "weight": 8,

@@ -61,7 +61,7 @@ def test_the_pairs_add_up_to_the_last_results(results: list[tuple[int, bytes]]) 
     last: dict[int, bytes] = {}
     for start, data in results:
         pair = generator.check_retraction(WindowId(start, start + 1), data, 0)
-        records = ChangelogRecord.retraction(*pair, 0) if pair else ()
+        records: tuple[ChangelogRecord[bytes], ...] = ChangelogRecord.retraction(*pair, 0) if pair else ()
         if start not in last:
             records = (ChangelogRecord.insert(data, 0),)
         for record in records:

@@ -23,7 +23,7 @@ U32, U64 = st.integers(0, 2**32 - 1), st.integers(0, 2**64 - 1)
 
 def test_notification_ref_size() -> None:
     assert DTYPE.itemsize == 64
-    assert [DTYPE.fields[name][1] for name in DTYPE.names or ()] == [0, 8, 12, 16, 24, 32]
+    assert [dict(DTYPE.fields or ())[name][1] for name in DTYPE.names or ()] == [0, 8, 12, 16, 24, 32]
     for count in (0, 1, 5):
         assert aligned(count).ctypes.data % 64 == 0 or count == 0
 

@@ -30,7 +30,7 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def parts(found: ChangeSet) -> list[tuple[str, str, str, str]]:
+def parts(found: ChangeSet) -> list[tuple[str, ...]]:
     return [
         (
             part.way.value,

@@ -69,7 +69,7 @@ def test_local_repository_is_copied(tmp_path: Path, home: Path) -> None:
 def test_half_filled_repository_leaves_the_rest_to_the_next_way(tmp_path: Path, home: Path) -> None:
     put_into_repository(home / ".m2" / "repository", TWO[0], CONTENT["delta-one"])
     put_into_repository(home / ".m2" / "repository", TWO[1], b"")
-    asked = []
+    asked: list[Jar] = []
 
     def next_way(wanted: Sequence[Jar], scratch: Path) -> str:
         asked.extend(wanted)

@@ -94,7 +94,9 @@ def test_vectors_that_hide_many_rows_are_purged() -> None:
     held = file_layout(snapshot(SORTED, hidden=10), ["k"])
     assert (held.deletion_vectors, held.hidden_rows) == (True, 160)
     assert not file_layout(snapshot(SORTED), ()).deletion_vectors
-    assert file_layout(snapshot(SORTED, **{"delta.enableDeletionVectors": "true"}), ()).deletion_vectors
+    assert file_layout(
+        snapshot(SORTED, 8 * MIB, 100_000, 0, **{"delta.enableDeletionVectors": "true"}), ()
+    ).deletion_vectors
 
 
 def test_clusterable_columns_have_trusted_types_and_more_than_one_value() -> None:

@@ -387,7 +387,7 @@ class TestMerge:
             return right(column, merge_predicate.KeyRange(span.low, span.high, False), *more)
 
         storage, model = create(tmp_path), Model(KEYED, ("k",))
-        rows = [{"k": 1, "v": "a", OP: "u"}, {"k": None, "v": "a", OP: "u"}]
+        rows: list[dict[str, Any]] = [{"k": 1, "v": "a", OP: "u"}, {"k": None, "v": "a", OP: "u"}]
         monkeypatch.setattr(merge_predicate, "_range", wrong)
         for _ in range(2):
             model.apply("keyed", rows)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 from deltalake import DeltaTable, write_deltalake
@@ -21,7 +22,7 @@ from penstock.settings import Settings
 from penstock.testing.published import Published
 
 
-def look(catalog: CatalogWriter, now: datetime, **settings: int) -> None:
+def look(catalog: CatalogWriter, now: datetime, **settings: Any) -> None:
     """What the scheduler's loop does once."""
     held = Settings(**settings)
     monitor = Monitor(catalog, lambda: held, Logs(), lambda: now, "penstock:/warehouse")

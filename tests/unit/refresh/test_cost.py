@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -95,7 +96,7 @@ def test_runs_of_alike_stream_tables_speak_before_ones_own() -> None:
 
 def test_what_is_stored_and_who_works_on_it_make_changes_dear() -> None:
     """A changed row of a projection is a stored row too, one of an aggregate is not; the driver's rows are cheap."""
-    known = {"at_rest_bytes": 30_000_000, "operators": frozenset({"scan", "project", "folded groups"})}
+    known: dict[str, Any] = {"at_rest_bytes": 30_000_000, "operators": frozenset({"scan", "project", "folded groups"})}
     folded, copied = (Size(200_000, 1_000_000, stored, **known) for stored in (1000, 1_000_000))
     assert prior(Action.INCREMENTAL, copied) > 2 * prior(Action.INCREMENTAL, folded)
     assert [choose(size, [], 2).action for size in (folded, copied)] == [Action.INCREMENTAL, Action.FULL]

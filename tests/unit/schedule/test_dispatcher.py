@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import random
 from collections.abc import Mapping
 from contextlib import nullcontext
@@ -79,7 +80,7 @@ class Stage:
         lags = {key: held.lag for key, held in resolve_lags(graph, SECOND).items()}
         return Picture(dict(self.tables), graph, lags, self.dag_version)
 
-    def plan(self, now: datetime = NOW, woken: tuple[str, ...] = ()) -> set[str]:
+    def plan(self, now: datetime = NOW, woken: tuple[str, ...] = ()) -> builtins.set[str]:
         return set(self.dispatcher.plan(self.picture(), now, woken).wanted)
 
     def begin(self, now: datetime = NOW, woken: tuple[str, ...] = ()) -> GraphRun:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -136,7 +137,7 @@ def start(bench: Bench, tmp_path: Path) -> Iterator[Callable[..., Running]]:
     with SqliteCatalog(tmp_path / "catalog.db") as catalog:
         begun: list[Scheduler] = []
 
-        def start(**settings: int) -> Running:
+        def start(**settings: Any) -> Running:
             held = Settings(scheduler_interval_ms=20, **settings)
             scheduler = Scheduler(bench, catalog, lambda: held, SteadyClock(SystemClock()))
             begun.append(scheduler)

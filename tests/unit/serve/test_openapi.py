@@ -91,7 +91,7 @@ def _check_schema(schema: dict[str, Any], described: dict[str, Any]) -> None:
             found = found[part]
         _check_schema(found, described)
         return
-    kind = schema.get("type")
+    kind: Any = schema.get("type")
     assert "const" in schema or {*([kind] if isinstance(kind, str) else kind)} <= TYPES, schema
     assert set(schema.get("required", ())) <= set(schema.get("properties", {}))
     for each in schema.get("properties", {}).values():

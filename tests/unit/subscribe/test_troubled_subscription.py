@@ -89,7 +89,7 @@ def test_trouble_with_one_table_stops_nobody(
 def test_a_loop_that_is_closed_wakes_nobody(world: Published, bag: PublishedTable) -> None:
     subscription = world.tables.subscribe("bag")
     loop = asyncio.new_event_loop()
-    waiting = loop.create_task(anext(aiter(subscription)))
+    waiting: asyncio.Task[Any] = loop.create_task(anext(aiter(subscription)))  # type: ignore[arg-type]
     loop.run_until_complete(asyncio.sleep(0.05))
     with world.tables.subscribe("bag") as other:
         waiting.get_coro().close()
