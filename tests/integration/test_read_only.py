@@ -71,7 +71,7 @@ def test_a_read_only_warehouse_can_be_looked_at(place: Path, written_to: bool) -
                 ended_at=catalog.now(),
             )
         )
-        world.tables.all_changes().look()
+        world.tables.all_changes().catch_up()
         shutil.copytree(warehouse, place / "copy")
         if written_to:
             told = _told_by_nobody(place)

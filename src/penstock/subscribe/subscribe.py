@@ -71,4 +71,4 @@ def _resumed(warehouse: Warehouse, meta: StreamTableMeta, changelog: Changelog, 
         raise StreamTableGone(name=str(meta.name), why=f"it was dropped and created again since {durable} was made")
     if held.acknowledged == SNAPSHOT_FIRST:
         return locate(changelog, Start("snapshot"))
-    return locate(changelog, Start("lsn", held.acknowledged))
+    return locate(changelog, Start.after(held.acknowledged))

@@ -14,8 +14,8 @@ from starlette.routing import BaseRoute, Route, WebSocketRoute
 from penstock.serve.access import Access
 from penstock.serve.app import RESOURCES, all_routes
 from penstock.serve.context import Context
-from penstock.serve.openapi import document
-from penstock.serve.operation import Operation
+from penstock.serve.http.operation import Operation
+from penstock.serve.resources.openapi import document
 from penstock.testing.published import Published
 
 TYPES = {"string", "integer", "number", "boolean", "object", "array", "null"}
