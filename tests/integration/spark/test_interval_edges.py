@@ -19,11 +19,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from penstock.engine.delta.delta_log import DeltaLog
-from penstock.engine.delta.interval import ChangeSet
-from penstock.engine.delta.interval import ChangeSetKind
-from penstock.engine.delta.interval import Part
-from penstock.engine.delta.interval import Way
-from penstock.engine.delta.interval import classify
+from penstock.engine.delta.interval import ChangeSet, ChangeSetKind, Part, Way, classify
 from penstock.engine.failures.lost_file import lost_file
 from penstock.engine.read.pruning import bounds_of, prune
 from penstock.engine.read.scan import changes, scan
