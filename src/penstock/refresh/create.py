@@ -26,6 +26,7 @@ from penstock.refresh.compute import describe
 from penstock.refresh.copied_sources import require_told_apart
 from penstock.refresh.define import check_graph, dependencies_of
 from penstock.refresh.guard_versions import guard_versions
+from penstock.refresh.hidden_names import refuse_hidden
 from penstock.refresh.keep_names import keep_names
 from penstock.refresh.warehouse import Warehouse
 
@@ -76,6 +77,7 @@ def propose(
     settings = result_settings(spark)
     workspace = warehouse.fresh_workspace(settings, database)
     bound = workspace.bind(text)
+    refuse_hidden(warehouse, text, database)
     plan = compile_query(bound, key, settings)
     if mode is RefreshMode.INCREMENTAL and plan.refused is not None:
         raise NotIncremental(reason=plan.refused.reason, detail=plan.refused.construct, fix=plan.refused.advice)

@@ -25,6 +25,7 @@ from penstock.operators.source import Source
 from penstock.refresh.advise import LayoutAdvice, advise_one, advise_sources
 from penstock.refresh.compute import rows_at_rest
 from penstock.refresh.cost import RUNS, Choice
+from penstock.refresh.hidden_names import refuse_hidden
 from penstock.refresh.warehouse import Warehouse
 from penstock.refresh.weigh import weigh
 
@@ -196,6 +197,7 @@ def _usual(runs: Sequence[RefreshRecord]) -> int:
 def explain_query(warehouse: Warehouse, query: str, settings: dict[str, str], database: str) -> Explanation:
     """Explain a query that may become a stream table."""
     bound = warehouse.fresh_workspace(settings, database).bind(query)
+    refuse_hidden(warehouse, query, database)
     plan = compile_query(bound, (), settings)
     return _explain(None, plan, RefreshMode.AUTO, None, _changes(warehouse, plan, None), None)
 
