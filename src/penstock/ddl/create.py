@@ -28,6 +28,7 @@ from penstock.lang import check_query
 from penstock.names import TableName
 from penstock.refresh.copied_sources import require_told_apart
 from penstock.refresh.define import check_graph, dependencies_of
+from penstock.refresh.hidden_names import refuse_hidden
 from penstock.refresh.keep_names import keep_names
 from penstock.refresh.stages.plan import describe
 from penstock.refresh.warehouse import Warehouse
@@ -81,6 +82,7 @@ def propose(
     settings = result_settings(spark)
     workspace = warehouse.fresh_workspace(settings, database)
     plan = workspace.propose(text, key)
+    refuse_hidden(warehouse, text, database)
     if mode is RefreshMode.INCREMENTAL and plan.refused is not None:
         raise NotIncremental(reason=plan.refused.reason, detail=plan.refused.construct, fix=plan.refused.advice)
     check_graph(warehouse.catalog, table, held, plan.bound)

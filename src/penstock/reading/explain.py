@@ -22,6 +22,7 @@ from penstock.names import WEIGHT, Frontier, SourceVersion, quote
 from penstock.operators.consolidate import group_by_bits, kept_by_bits
 from penstock.operators.delta_query import STORED, DeltaQuery, Leaf, LeafKind, Moment
 from penstock.operators.source import Source
+from penstock.refresh.hidden_names import refuse_hidden
 from penstock.refresh.stages.compute import rows_at_rest
 from penstock.refresh.stages.cost import RUNS, Choice
 from penstock.refresh.stages.weigh import weigh
@@ -200,6 +201,7 @@ def _usual(runs: Sequence[RefreshRecord]) -> int:
 def explain_query(warehouse: Warehouse, query: str, settings: dict[str, str], database: str) -> Explanation:
     """Explain a query that may become a stream table."""
     bound = warehouse.fresh_workspace(settings, database).bind(query)
+    refuse_hidden(warehouse, query, database)
     plan = compile_query(bound, (), settings)
     return _explain(None, plan, RefreshMode.AUTO, None, _changes(warehouse, plan, None), None)
 

@@ -84,6 +84,28 @@ def test_what_a_statement_says_itself_is_obeyed(
     assert sorted((ps.path / "there" / "_delta_log").iterdir()) == logged
 
 
+def test_a_table_of_another_catalog_is_made_as_it_is_written(ps: StreamTables) -> None:
+    """A database refuses a format and a property, of which it knows nothing."""
+    derby = {
+        "": "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog",
+        ".url": "jdbc:derby:memory:others;create=true",
+        ".driver": "org.apache.derby.iapi.jdbc.AutoloadedDriver",
+    }
+    for name, value in derby.items():
+        ps.spark.conf.set(f"spark.sql.catalog.others{name}", value)
+    try:
+        ps.sql("CREATE NAMESPACE others.s; CREATE TABLE others.s.named (id INT)")
+        ps.sql("USE others.s")
+        ps.sql("CREATE TABLE used (id INT)")
+        assert {row.tableName.lower() for row in ps.sql("SHOW TABLES IN others.s").collect()} == {"named", "used"}
+        ps.sql("CREATE TABLE spark_catalog.shop.own (id INT)")
+    finally:
+        ps.spark.sql("USE spark_catalog.shop")
+    assert kind(ps, "own") == ("delta", "true")
+    ps.sql("CREATE TABLE Spark_Catalog.shop.other (id INT); CREATE TABLE shop.third LIKE own")
+    assert kind(ps, "other") == kind(ps, "third") == ("delta", "true")
+
+
 def test_a_mistake_in_it_is_told_as_of_any_statement(ps: StreamTables) -> None:
     for statement, says in (("CREATE TABLE t (id INTT)", "INTT"), ("CREATE TABLE t AS SELECT nope FROM gone", "gone")):
         with pytest.raises(Exception, match=says):

@@ -231,6 +231,32 @@ def test_a_temporary_view_is_told_to_be_one(settled: StreamTables) -> None:
         settled.sql("DROP VIEW passing; DROP VIEW global_temp.shared")
 
 
+def test_a_temporary_view_that_hides_a_table_is_told_to(settled: StreamTables) -> None:
+    settled.spark.sql("CREATE TEMPORARY VIEW Orders AS SELECT id FROM range(5)")
+    settled.spark.sql("CREATE TEMPORARY VIEW kept AS SELECT id FROM range(5)")
+    try:
+        for name, kind in (("orders", "table"), ("KEPT", "stream table")):
+            query = f"SELECT count(*) AS n FROM (SELECT * FROM {name})"
+            for asked in ("CREATE STREAM TABLE st AS", "ALTER STREAM TABLE kept AS", "EXPLAIN STREAM TABLE"):
+                with pytest.raises(QueryInvalid, match=f"{name} is a temporary view .* hides a {kind}") as refused:
+                    settled.sql(f"{asked} {query}")
+                assert f"`settled`.`{name}`" in refused.value.advice
+        # In a WITH it is another name, and with its schema it is the table.
+        settled.sql("""CREATE STREAM TABLE st AS
+            WITH orders AS (SELECT id FROM settled.orders) SELECT count(*) AS n FROM orders""")
+        assert settled.table("st").collect() == [(1,)]
+        # The view is younger than the definition: what is refreshed is the table.
+        settled.create_stream_table("other", settled.spark.table("settled.kept"))
+        for made in ("st", "other"):
+            settled.refresh(made)
+            assert_exact(settled, made)
+            settled.drop_stream_table(made)
+        assert settled.table("kept").count() == 1
+    finally:
+        for name in ("orders", "kept"):
+            settled.spark.catalog.dropTempView(name)
+
+
 def test_a_refused_name_is_answered_with_one_that_is_accepted(settled: StreamTables) -> None:
     for written, meant in [("`my table!`", "my_table"), ("`-`", "my_table")]:
         with pytest.raises(InvalidName) as refused:

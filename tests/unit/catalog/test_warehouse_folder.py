@@ -24,6 +24,11 @@ ADDRESSES = [
     "abfss://box@account.dfs.core.windows.net/shop",
     "gs://bucket/shop",
     "dbfs:/shop",
+    "file:shop",
+    "s3a:bucket",
+    "HDFS:shop",
+    " s3a://bucket/shop",
+    "\tfile:/tmp/shop",
 ]
 
 
@@ -52,6 +57,8 @@ def test_an_address_is_refused_by_every_way_in(here: Path, address: str) -> None
 def test_the_path_to_write_instead_of_a_file_address_is_named() -> None:
     with pytest.raises(WarehouseUnusable, match=r"Write it as /tmp/my shop$"):
         warehouse_folder("file:///tmp/my%20shop")
+    with pytest.raises(WarehouseUnusable, match=r"Write it as shop$"):
+        warehouse_folder(" file:shop")
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
@@ -80,6 +87,8 @@ def test_an_empty_path_names_no_folder(here: Path, path: str) -> None:
 def test_paths_with_colons_are_paths(here: Path) -> None:
     assert warehouse_folder("a:b/c") == here / "a:b" / "c"
     assert warehouse_folder(here / "s3a:" / "x") == here / "s3a:" / "x"
+    assert warehouse_folder("2026:shop") == here / "2026:shop"
+    assert warehouse_folder(" shop") == here / " shop"
 
 
 def test_a_folder_is_a_warehouse_by_its_settings_its_catalog_or_its_stream_tables(here: Path) -> None:

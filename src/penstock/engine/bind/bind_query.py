@@ -46,6 +46,7 @@ from penstock.engine.bind.normalise import normalise
 from penstock.engine.bind.pinned_query import same_folder
 from penstock.engine.bind.query_words import Written
 from penstock.engine.bind.temporary_views import is_shared, missing_temporary_view, of_this_session
+from penstock.engine.failures.data_errors import data_errors
 from penstock.engine.failures.silence import unlogged
 from penstock.engine.failures.spark_errors import system_error
 from penstock.engine.spark.catalyst import Catalyst, node_kind
@@ -164,12 +165,13 @@ class SparkAnalyzer:
         return bound
 
     def _analyzed(self, query: str, instead: Mapping[TableName, DataFrame]) -> Any:
-        try:
-            return self._catalyst.analyzed(frame_as_defined(self._spark, query, self._reads, instead))
-        except AnalysisException as error:
-            if (passing := missing_temporary_view(self._home, error)) is not None:
-                raise of_this_session(passing) from None
-            raise refused_query(self._spark, "" if is_python(query) else query, error) from None
+        with data_errors("the query"):
+            try:
+                return self._catalyst.analyzed(frame_as_defined(self._spark, query, self._reads, instead))
+            except AnalysisException as error:
+                if (passing := missing_temporary_view(self._home, error)) is not None:
+                    raise of_this_session(passing) from None
+                raise refused_query(self._spark, "" if is_python(query) else query, error) from None
 
 
 class _Binding:

@@ -18,8 +18,12 @@ def missing_temporary_view(home: SparkSession, error: AnalysisException) -> str 
     if error.getCondition() != "TABLE_OR_VIEW_NOT_FOUND":
         return None
     name = (error.getMessageParameters() or {}).get("relationName", "").strip("`")
-    views = home._jsparkSession.sessionState().catalog()
-    return name if "`" not in name and name and views.getTempView(name).isDefined() else None
+    return name if "`" not in name and name and is_of_session(home, name) else None
+
+
+def is_of_session(home: SparkSession, name: str) -> bool:
+    """True if a name without a schema is a temporary view to that session."""
+    return bool(home._jsparkSession.sessionState().catalog().getTempView(name).isDefined())
 
 
 def is_shared(view: str) -> bool:

@@ -301,7 +301,7 @@ class Workspace:
         try:
             snapshot = self.logs.at(path).snapshot()
         except SourceMissing as missing:
-            raise QueryInvalid(why=str(missing), fix="Create the table, or mend the query.") from missing
+            raise QueryInvalid(why=missing.text, fix="Create the table, or mend the query.") from missing
         return Source(snapshot.table_id, name, folder(path))
 
     def _stream_table(self, view: str) -> Source | None:

@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from penstock.engine.failures.silence import unlogged
 from penstock.engine.spark.jvm import java
+from penstock.errors import PenstockError
 from penstock.names import quote
 
 _callbacks = threading.Lock()
@@ -31,16 +32,25 @@ class _Partial:
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
         self._function = function
+        self.refusal: PenstockError | None = None
+        """What the function raised: to its caller in the JVM that is an exception like any other."""
 
     def isDefinedAt(self, node: Any) -> bool:
-        return self._function(node) is not None
+        return self._answer(node) is not None
 
     def apply(self, node: Any) -> Any:
-        return self._function(node)
+        return self._answer(node)
 
     def applyOrElse(self, node: Any, default: Any) -> Any:
-        answer = self._function(node)
+        answer = self._answer(node)
         return default.apply(node) if answer is None else answer
+
+    def _answer(self, node: Any) -> Any:
+        try:
+            return self._function(node)
+        except PenstockError as refusal:
+            self.refusal = refusal
+            raise
 
     class Java:
         implements = ("scala.PartialFunction",)
@@ -230,13 +240,21 @@ class Catalyst:
 
     def rewrite(self, plan: Any, function: Callable[[Any], Any]) -> Any:
         """Replace nodes bottom-up, in subqueries too, wherever `function` returns a node."""
-        self._accept_callbacks()
-        return plan.transformUpWithSubqueries(_Partial(function))
+        return self._called_back(plan.transformUpWithSubqueries, function)
 
     def rewrite_expressions(self, plan: Any, function: Callable[[Any], Any]) -> Any:
         """Replace expressions, in subqueries too, wherever `function` returns one."""
+        return self._called_back(plan.transformAllExpressionsWithSubqueries, function)
+
+    def _called_back(self, transform: Callable[[Any], Any], function: Callable[[Any], Any]) -> Any:
         self._accept_callbacks()
-        return plan.transformAllExpressionsWithSubqueries(_Partial(function))
+        partial = _Partial(function)
+        try:
+            return transform(partial)
+        except (PySparkException, Py4JError):
+            if partial.refusal is not None:
+                raise partial.refusal from None
+            raise
 
     def _accept_callbacks(self) -> None:
         # PySpark looks and starts in two steps, which two threads could both take.

@@ -5,6 +5,7 @@
     LIKE                            the format of the table that it is like; of a view, Delta
     CLONE                           as Delta clones
     LOCATION with a Delta table     that table, as it is: nothing is written to it
+    a table of another catalog      that catalog knows its own formats: the statement goes on as it is written
 
 Only the statement is changed, never the session, which others use at the same time. What a script between BEGIN and END
 or an EXECUTE IMMEDIATE creates goes by the session.
@@ -21,6 +22,7 @@ from penstock.engine.failures.silence import unlogged
 from penstock.engine.spark.catalyst import Catalyst, node_kind
 
 _FEED: Final = "delta.enableChangeDataFeed"
+_OWN: Final = "spark_catalog"
 _CREATES: Final = frozenset({"CreateTable", "CreateTableAsSelect", "ReplaceTable", "ReplaceTableAsSelect"})
 
 
@@ -34,11 +36,24 @@ def create_table(spark: SparkSession, statement: str) -> DataFrame:
         # It says where the mistake is.
         return spark.sql(statement)
     plan = catalyst.identified(parsed)
+    if plan is not None and _is_of_another_catalog(catalyst, plan):
+        return spark.sql(statement)
     if plan is not None and node_kind(plan) in _CREATES:
         return catalyst.frame(_created(catalyst, plan))
     if plan is not None and node_kind(plan) == "CreateTableLike":
         return catalyst.frame(_like(catalyst, plan))
     return spark.sql(statement)
+
+
+def _is_of_another_catalog(catalyst: Catalyst, plan: Any) -> bool:
+    """True if the table is to be made in a catalog that is not Spark's own: the one in use, or one that is named."""
+    if node_kind(plan) not in {*_CREATES, "CreateTableLike"} or node_kind(plan.name()) != "UnresolvedIdentifier":
+        return False
+    manager = catalyst.session.sessionState().catalogManager()
+    first, *more = [str(part) for part in catalyst.items(plan.name().nameParts())]
+    with unlogged():
+        named = bool(more) and bool(manager.isCatalogRegistered(first))
+    return (first if named else str(manager.currentCatalog().name())).lower() != _OWN
 
 
 def _created(catalyst: Catalyst, plan: Any) -> Any:
