@@ -43,7 +43,6 @@ from penstock.engine.write.storage import Storage
 from penstock.errors import (
     InvalidName,
     NotAllRefreshed,
-    PenstockError,
     QueryInvalid,
     ReadOnly,
     StreamTableNotFound,
@@ -92,6 +91,7 @@ from penstock.refresh.define import Redefinition
 from penstock.refresh.describe import columns_of, details_of
 from penstock.refresh.drop import drop
 from penstock.refresh.explain import Explanation, explain_query, explain_table
+from penstock.refresh.defining import defining
 from penstock.refresh.fresh import fresh_rows
 from penstock.refresh.guard_names import guard_names
 from penstock.refresh.guard_versions import guard_versions
@@ -480,23 +480,22 @@ class StreamTables:
         if held is not None and not or_replace:
             raise TableExists(name=table, kind="stream table")
         lag = parse_target_lag(target_lag, self._minimum_lag)
-        proposal = propose(warehouse, name, query, lag, mode_of(refresh_mode), tuple(key or ()))
-        if held is not None:
-            replacement = self._replace(held, proposal, initialize, cascade, progress)
-            return changed(held, warehouse.catalog.get_by_name(table), replacement)
-        meta = make(warehouse, proposal)
-        refreshed = None
-        if initialize:
-            try:
-                refreshed = self.refresh(name, progress=progress)
-            except TableBusy:
-                # A scheduler has seen it and is filling it.
-                refreshed = None
-            except BaseException as error:
-                drop(warehouse, meta, cascade=False)
-                if isinstance(error, PenstockError):
-                    raise error.while_defining() from error.__cause__
-                raise
+        with defining():
+            proposal = propose(warehouse, name, query, lag, mode_of(refresh_mode), tuple(key or ()))
+            if held is not None:
+                replacement = self._replace(held, proposal, initialize, cascade, progress)
+                return changed(held, warehouse.catalog.get_by_name(table), replacement)
+            meta = make(warehouse, proposal)
+            refreshed = None
+            if initialize:
+                try:
+                    refreshed = self.refresh(name, progress=progress)
+                except TableBusy:
+                    # A scheduler has seen it and is filling it.
+                    refreshed = None
+                except BaseException:
+                    drop(warehouse, meta, cascade=False)
+                    raise
         return created(warehouse.catalog.get_by_name(table), refreshed)
 
     def _replace(
@@ -509,10 +508,7 @@ class StreamTables:
         if change is None:
             return None
         if initialize:
-            try:
-                refreshed = self._refresh([held], progress, isolate=False, redefined=change)[-1]
-            except PenstockError as error:
-                raise error.while_defining() from error.__cause__
+            refreshed = self._refresh([held], progress, isolate=False, redefined=change)[-1]
         else:
             postpone(warehouse, held, change)
         return Replacement(column_changes(before, warehouse.definition(held)), refreshed)
@@ -539,22 +535,25 @@ class StreamTables:
         *,
         cascade: bool = False,
     ) -> StreamTableInfo:
-        """Change what is given. `target_lag` None means DOWNSTREAM.
+        """Change what is given, all of it or nothing. `target_lag` None means DOWNSTREAM.
 
         The rows of a new query are computed beside the old ones and take their place in one commit, together with the
         definition; if the query fails, nothing has changed. One under which other stream tables could not read this
-        one any more is refused without `cascade`.
+        one any more is refused without `cascade`. A mode that is given with a query is the mode of that query.
         """
         was = self._find(name)
         lag = target_lag if target_lag is UNSET else parse_target_lag(target_lag, self._minimum_lag)
         mode = refresh_mode if refresh_mode is UNSET else mode_of(refresh_mode)
         wanted = status if status is UNSET else status_of(status)
-        alter(self._warehouse, was, lag, mode, wanted)
         replacement = None
-        if query is not UNSET:
-            meta = self._find(name)
-            proposal = propose(self._warehouse, name, query, meta.target_lag, meta.refresh_mode, meta.key)
-            replacement = self._replace(meta, proposal, True, cascade, None)
+        with defining():
+            if query is not UNSET:
+                # Lag and mode come into force in the commit of the rows, and the status once that has succeeded.
+                lag, mode = was.target_lag if lag is UNSET else lag, was.refresh_mode if mode is UNSET else mode
+                proposal = propose(self._warehouse, name, query, lag, mode, was.key)
+                replacement = self._replace(was, proposal, True, cascade, None)
+                lag = mode = UNSET
+            alter(self._warehouse, self._find(name), lag, mode, wanted)
         return changed(was, self._find(name), replacement)
 
     def drop_stream_table(self, name: str, if_exists: bool = False, cascade: bool = False) -> list[str]:
