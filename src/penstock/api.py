@@ -6,6 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 
 from penstock.arguments import checked
 from penstock.catalog.fault import fault, set_aside
+from penstock.catalog.identity_file import read_identity
 from penstock.catalog.model import UNSET, Alert, RefreshRecord, Status, StreamTableMeta, UnsetType
 from penstock.catalog.open_catalog import catalog_place, open_catalog
 from penstock.catalog.reader import CatalogReader
@@ -104,6 +106,7 @@ from penstock.refresh.repair import RepairReport, rebuild
 from penstock.refresh.result import RefreshResult, Report
 from penstock.refresh.retention import guard_vacuum
 from penstock.refresh.settle import Opened, refuse_broken_foreign, settle
+from penstock.refresh.session_first import session_first
 from penstock.refresh.share_names import begin_sharing, note_names
 from penstock.refresh.show_create import create_text
 from penstock.refresh.shown import ShownVersion, shown_versions
@@ -153,7 +156,10 @@ def open(
     `postgresql://user:password@host:port/database`; the default is the setting of that name, else a file in the
     warehouse.
     """
-    opened = StreamTables(path, spark=spark, catalog=catalog, settings=settings)
+    root = warehouse_folder(path).resolve()
+    is_new = read_identity(root) is None
+    with session_first(root, spark, Settings.load(root, **_given(settings))) if is_new else nullcontext():
+        opened = StreamTables(path, spark=spark, catalog=catalog, settings=settings)
     try:
         opened.start()
     except BaseException:
@@ -182,17 +188,19 @@ def repair(
     """
     root = warehouse_folder(path)
     require_warehouse(root)
-    place = catalog or catalog_place(root, Settings.load(root, **_given(settings)).catalog)
+    held = Settings.load(root, **_given(settings))
+    place = catalog or catalog_place(root, held.catalog)
     broken = fault(place)
     if broken:
         refuse_broken_foreign(root.resolve(), place)
-    kept = set_aside(place) if broken else None
-    # From here on there is one, if only an empty one.
-    with open_catalog(place) as held:
-        if held.read_only:
-            raise ReadOnly(place=root)
-    with open(root, spark=spark, catalog=catalog, settings=settings) as opened:
-        report = opened.repair()
+    with session_first(root.resolve(), spark, held):
+        kept = set_aside(place) if broken else None
+        # From here on there is one, if only an empty one.
+        with open_catalog(place) as begun:
+            if begun.read_only:
+                raise ReadOnly(place=root)
+        with open(root, spark=spark, catalog=catalog, settings=settings) as opened:
+            report = opened.repair()
     lines = report.lines if kept is None else (f"{place} cannot be used ({broken}): kept as {kept}", *report.lines)
     return replace(report, lines=lines, kept=kept)
 
