@@ -320,9 +320,9 @@ class StreamTables:
         for at, step in enumerate(steps):
             try:
                 result = self._statement(step.statement, progress, yes)
-            except Exception as error:
+            except (Exception, KeyboardInterrupt) as error:
                 if len(steps) > 1:
-                    error.add_note(half_way(steps, at))
+                    error.add_note(half_way(steps, at, error))
                 raise
         return result
 

@@ -99,11 +99,11 @@ def failing(as_json: bool) -> Iterator[None]:
         yield
     except (typer.Exit, typer.Abort, typer.BadParameter, BrokenPipeError):
         raise
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as error:
         if as_json:
             from penstock.cli.document import dumps
 
-            typer.echo(dumps({"error": {"condition": "INTERRUPTED", "message": "interrupted"}}))
+            typer.echo(dumps({"error": failure.told(error)}))
         raise
     except Exception as error:
         if as_json:

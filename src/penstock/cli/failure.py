@@ -16,8 +16,10 @@ from penstock.errors import InternalError, NotConfirmed, PenstockError
 TRACEBACK = "PENSTOCK_TRACEBACK"
 
 
-def told(error: Exception) -> dict[str, Any]:
-    """The error as plain data."""
+def told(error: BaseException) -> dict[str, Any]:
+    """The error, or that it was Ctrl-C, as plain data."""
+    if isinstance(error, KeyboardInterrupt):
+        return {"condition": "INTERRUPTED", "message": "interrupted"}
     if isinstance(error, PenstockError):
         return error.to_json()
     if type(error).__module__.startswith(("pyspark.", "py4j.")):
@@ -51,7 +53,7 @@ def exit_code(error: Exception) -> int:
     return 2 if isinstance(error, NotConfirmed) else 1
 
 
-def _condition(error: Exception) -> str:
+def _condition(error: BaseException) -> str:
     ask = getattr(error, "getCondition", None) or getattr(error, "getErrorClass", None)
     return str((ask() if ask else None) or "SPARK")
 

@@ -18,6 +18,7 @@ from penstock.cli.consent import Yes, all_the_same
 from penstock.cli.desk import Desk, failing, looking, opened
 from penstock.cli.durations import spoken
 from penstock.cli.follow import follow
+from penstock.cli.main import INTERRUPTED
 from penstock.cli.options import HERE, AsJson, Warehouse, read_text
 from penstock.cli.terminal import is_terminal
 
@@ -111,7 +112,7 @@ def _follows(steps: Sequence[Step]) -> bool:
 
 
 def run_all(desk: Desk, steps: Sequence[Step], limit: int, yes: bool) -> None:
-    """Run statements in order until one fails; what ran before it has happened, and is told with the error."""
+    """Run statements in order until one fails or Ctrl-C ends it; what ran before it has happened, and is told."""
     from penstock.lang.script import half_way
 
     results: list[dict[str, Any]] = []
@@ -123,14 +124,20 @@ def run_all(desk: Desk, steps: Sequence[Step], limit: int, yes: bool) -> None:
                 if at:
                     desk.print()
                 run_shown(desk, step.text, limit, yes)
-        except Exception as error:
+        except (Exception, KeyboardInterrupt) as error:
+            interrupted = isinstance(error, KeyboardInterrupt)
             if not desk.as_json:
                 if len(steps) > 1 or step.file:
-                    error.add_note(half_way(steps, at))
+                    told = half_way(steps, at, error)
+                    if interrupted:
+                        typer.echo(told, err=True)
+                    error.add_note(told)
                 raise
             document = {"results": results, "error": failure.told(error), "failed": step.to_json()}
             desk.document({**document, "not_run": [later.to_json() for later in steps[at + 1 :]]})
-            raise typer.Exit(1) from None
+            if interrupted:
+                typer.echo("interrupted", err=True)
+            raise typer.Exit(INTERRUPTED if interrupted else 1) from None
     if desk.as_json:
         desk.document({"results": results})
 
@@ -202,7 +209,8 @@ def run_shown(desk: Desk, statement: str, limit: int, yes: bool) -> None:
         print_rows(console(), columns, rows)
         known = _count(len(rows), "row")
         desk.print(f"{known}, and {more} more (--limit 0 shows all)" if more else known)
-    if result["message"]:
+    # What SHOW adds has been said when the warehouse was opened.
+    if result["message"] and result["kind"] != "show":
         desk.print(str(result["message"]))
     elif not columns:
         desk.print(f"ok{took}")
