@@ -20,7 +20,7 @@ from penstock.catalog.model import UNSET, Alert, RefreshRecord, Status, StreamTa
 from penstock.catalog.open_catalog import catalog_place, open_catalog
 from penstock.catalog.reader import CatalogReader
 from penstock.catalog.warehouse_folder import (
-    holds_stream_tables,
+    had_catalog,
     lost_stream_tables,
     made,
     require_warehouse,
@@ -71,7 +71,7 @@ from penstock.lang import (
 )
 from penstock.lang.plain_refresh import PlainRefresh, plain_refresh
 from penstock.lang.script import half_way, read_script
-from penstock.lang.unknown_name import LOST, what_was_meant
+from penstock.lang.unknown_name import LOST, lost_ones, what_was_meant
 from penstock.lang.written import inserted_into
 from penstock.monitor.diagnose.diagnosis import Diagnosis, diagnose
 from penstock.monitor.diagnose.gather import gather
@@ -230,7 +230,7 @@ class StreamTables:
             log_to("json")
         place, logs = catalog or catalog_place(root, held.catalog), Logs(str(root))
         with made(root):
-            opened = open_catalog(place, root, must_exist=holds_stream_tables(root))
+            opened = open_catalog(place, root, must_exist=had_catalog(root))
             try:
                 settle(Opened(root, opened, place, logs, datetime.now(UTC)))
             except BaseException:
@@ -359,7 +359,7 @@ class StreamTables:
             case RefreshStreamTables():
                 return _refreshed(_all_of(self.refresh_all(progress=progress)))
             case ShowStreamTables():
-                return _shown([row for row in self.status() if _matches(row.name, statement.like)])
+                return _shown([row for row in self.status() if _matches(row.name, statement.like)], self.lost())
             case ShowCreateStreamTable():
                 return StatementResult("show_create", ("statement",), ((self.show_create(statement.name),),))
             case DescribeStreamTable():
@@ -942,7 +942,7 @@ def _refreshed(results: list[RefreshResult]) -> StatementResult:
     return StatementResult("refresh", columns, rows)
 
 
-def _shown(rows: list[StatusRow]) -> StatementResult:
+def _shown(rows: list[StatusRow], lost: Sequence[str]) -> StatementResult:
     columns = (
         "name",
         "status",
@@ -982,6 +982,7 @@ def _history(records: list[RefreshRecord]) -> StatementResult:
         columns,
         tuple(
             (
+        lost_ones(lost) if lost else None,
                 each.started_at,
                 each.action.value,
                 each.status.value,

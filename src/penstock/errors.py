@@ -22,6 +22,7 @@
     │   └── UnstorableColumn      a result column that a stream table cannot hold
     ├── SourceError               a source is not what it was
     │   ├── SourceMissing         dropped, or moved away                                CHANGE
+    │   ├── SourceCopied          two folders hold the files of one table               CHANGE
     │   ├── SourceChanged         columns the query uses were renamed, dropped, retyped  REINITIALIZE
     │   └── FrontierLost          the old version can no longer be read                 REINITIALIZE
     ├── StorageError
@@ -501,11 +502,11 @@ class CatalogUnusable(UsageError):
 
 
 class CatalogLost(UsageError):
-    """There are stream tables, and no catalog that knows them."""
+    """There are tables of a warehouse, and no catalog that knows them."""
 
     condition = "CATALOG_LOST"
-    message = "there are stream tables, but no catalog of them at {place}"
-    hint = "Run `penstock repair`: it rebuilds the catalog from the stream tables themselves."
+    message = "there are tables, but no catalog of them at {place}"
+    hint = "Run `penstock repair`: it rebuilds the catalog from the tables themselves."
 
 
 class ReadOnly(UsageError):

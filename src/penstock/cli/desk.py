@@ -17,6 +17,7 @@ from typing import Any, Final
 import typer
 
 from penstock.cli import failure
+from penstock.cli.none_yet import say_lost
 from penstock.cli.spinner import Reporter, working
 
 _REPEATED: Final = frozenset({"refresh_failed", "auto_suspended"})
@@ -123,6 +124,7 @@ def opened(ctx: typer.Context, warehouse: Path, as_json: bool, *, goes_on: bool 
         with working("starting Spark…"):
             tables = openers(ctx).open(warehouse)
         with tables, nullcontext() if goes_on else _said_once():
+            say_lost(ctx, tables)
             yield Desk(tables, as_json)
 
 
@@ -145,11 +147,16 @@ def _said_once() -> Iterator[None]:
 
 
 @contextmanager
-def looking(ctx: typer.Context, warehouse: Path, as_json: bool) -> Iterator[Desk]:
-    """Open the warehouse for a command that only looks: Spark stays where it is."""
+def looking(ctx: typer.Context, warehouse: Path, as_json: bool, *, tells_lost: bool = False) -> Iterator[Desk]:
+    """Open the warehouse for a command that only looks, and that may tell of lost stream tables in its answer.
+
+    Spark stays where it is.
+    """
     with failing(as_json):
         require_warehouse(warehouse)
         with openers(ctx).look(warehouse) as tables:
+            if not tells_lost:
+                say_lost(ctx, tables)
             yield Desk(tables, as_json)
 
 

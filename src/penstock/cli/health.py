@@ -21,7 +21,7 @@ def health(ctx: typer.Context, warehouse: Warehouse = HERE, as_json: AsJson = Fa
       penstock health
       penstock health --json
     """
-    with looking(ctx, warehouse, as_json) as desk:
+    with looking(ctx, warehouse, as_json, tells_lost=True) as desk:
         found = desk.tables.health()
         if as_json:
             desk.document(found)

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
+import typer
+
+_SAID = "penstock.lost"
+
 
 def none_yet(tables: Any) -> str:
     """One line; `tables` is the opened warehouse."""
-    return lost(tables) or "there are no stream tables yet; create one with: penstock create NAME QUERY"
+    if tables.lost():
+        return "the catalog knows no stream tables"
+    return "there are no stream tables yet; create one with: penstock create NAME QUERY"
 
 
-def lost(tables: Any) -> str | None:
-    """One line about the stream tables that are in the warehouse and not in its catalog, if there are any."""
-    names = tables.lost()
-    if not names:
-        return None
-    return f"in the warehouse, but not in its catalog: {', '.join(names)}; put them back with: penstock repair"
+def say_lost(ctx: typer.Context, tables: Any) -> None:
+    """One line beside the answer about the stream tables that are in the warehouse and not in its catalog, if any are.
+
+    It is said once by a command, however often that opens the warehouse.
+    """
+    if not ctx.meta.get(_SAID) and (names := tables.lost()):
+        ctx.meta[_SAID] = True
+        from penstock.lang.unknown_name import lost_ones
+
+        typer.echo(lost_ones(names), err=True)

@@ -9,7 +9,7 @@ import typer
 
 from penstock.cli.desk import looking
 from penstock.cli.durations import moment, spoken
-from penstock.cli.none_yet import lost, none_yet
+from penstock.cli.none_yet import none_yet
 from penstock.cli.options import HERE, AsJson, OptionalName, Warehouse
 
 if TYPE_CHECKING:
@@ -42,8 +42,6 @@ def status(ctx: typer.Context, name: OptionalName = None, warehouse: Warehouse =
                 desk.print(f"{row.name}: {_failed(row.errors)}: {row.last_error}")
         if any(row.blocked_by or row.last_error for row in rows):
             desk.print("what to do: penstock diagnose NAME")
-        if name is None and (told := lost(desk.tables)) is not None:
-            desk.print(told)
         if desk.tables.is_paused():
             desk.print("paused: nothing is refreshed by itself; go on with: penstock resume")
 

@@ -259,6 +259,9 @@ class FakeTables:
     def __exit__(self, *failure: object) -> None:
         self.closed = True
 
+    def lost(self) -> list[str]:
+        return []
+
     def __getattr__(self, method: str) -> Callable[..., Any]:
         answer = getattr(type(self), f"_{method}")
 
@@ -400,9 +403,6 @@ class FakeTables:
             Alert(AlertEvent.REFRESH_FAILED, table, NOON, failed),
         ]
         return [] if name == "unread" else found[:max_rows]
-
-    def _lost(self) -> list[str]:
-        return []
 
     def _is_paused(self) -> bool:
         return not self.healthy
