@@ -83,6 +83,7 @@ from penstock.monitor.monitor import Monitor
 from penstock.monitor.picture import GraphPicture, picture
 from penstock.monitor.stats import StatsRow, stats
 from penstock.monitor.status import StatusRow, status
+from penstock.monitor.unchanged import is_unchanged
 from penstock.monitor.views import views_in
 from penstock.names import Frontier, TableName
 from penstock.refresh.advise import LayoutAdvice, advise
@@ -90,10 +91,10 @@ from penstock.refresh.alter import alter, postpone, redefinition, status_of
 from penstock.refresh.audit import AuditReport, audit
 from penstock.refresh.create import Proposal, make, mode_of, propose
 from penstock.refresh.define import Redefinition
+from penstock.refresh.defining import defining
 from penstock.refresh.describe import columns_of, details_of
 from penstock.refresh.drop import drop
 from penstock.refresh.explain import Explanation, explain_query, explain_table
-from penstock.refresh.defining import defining
 from penstock.refresh.fresh import fresh_rows
 from penstock.refresh.guard_names import guard_names
 from penstock.refresh.guard_versions import guard_versions
@@ -105,8 +106,8 @@ from penstock.refresh.read_together import rows_together
 from penstock.refresh.repair import RepairReport, rebuild
 from penstock.refresh.result import RefreshResult, Report
 from penstock.refresh.retention import guard_vacuum
-from penstock.refresh.settle import Opened, refuse_broken_foreign, settle
 from penstock.refresh.session_first import session_first
+from penstock.refresh.settle import Opened, refuse_broken_foreign, settle
 from penstock.refresh.share_names import begin_sharing, note_names
 from penstock.refresh.show_create import create_text
 from penstock.refresh.shown import ShownVersion, shown_versions
@@ -248,7 +249,14 @@ class StreamTables:
         )
         warehouse = self._warehouse
         self._monitor = Monitor(
-            opened, lambda: warehouse.settings, warehouse.logs, warehouse.now, f"penstock:{root}", period, self.lost
+            opened,
+            lambda: warehouse.settings,
+            warehouse.logs,
+            warehouse.now,
+            f"penstock:{root}",
+            period,
+            self.lost,
+            self._is_unchanged,
         )
         self._feed = Feed(lambda name: opened.get_by_name(TableName.parse(name)).data_timestamp)
         self._all_changes: AllChanges | None = None
@@ -388,7 +396,7 @@ class StreamTables:
         if statement.verb == "VACUUM" and not yes:
             guard_vacuum(self._warehouse, statement, registry.current_schema(self.spark))
         catalog, now = self._warehouse.catalog, self._warehouse.now()
-        shown = rows_as_views(self.spark, views_in(statement.sql, catalog, now, self._minimum_lag))
+        shown = rows_as_views(self.spark, views_in(statement.sql, catalog, now, self._minimum_lag, self._is_unchanged))
         with shown, statement_errors(self.spark, statement.sql):
             written = self._counting(statement)
             creates = statement.defines == "table"
@@ -722,7 +730,7 @@ class StreamTables:
     def status(self) -> list[StatusRow]:
         """One row per stream table."""
         keep_names(self._warehouse)
-        return status(self._warehouse.catalog, self._warehouse.now(), self._minimum_lag)
+        return status(self._warehouse.catalog, self._warehouse.now(), self._minimum_lag, self._is_unchanged)
 
     pgt_status = status
 
@@ -844,7 +852,7 @@ class StreamTables:
         """Everything the catalog knows, per stream table."""
         catalog = self._warehouse.catalog
         tables = catalog.get_all() if name is None else [self._find(name)]
-        return info(catalog, tables, self._warehouse.now(), self._minimum_lag)
+        return info(catalog, tables, self._warehouse.now(), self._minimum_lag, self._is_unchanged)
 
     def stats(self) -> list[StatsRow]:
         """The totals of every stream table since its creation or the last reset."""
@@ -884,6 +892,9 @@ class StreamTables:
     @property
     def _minimum_lag(self) -> timedelta:
         return timedelta(seconds=self.settings.min_target_lag_seconds)
+
+    def _is_unchanged(self, meta: StreamTableMeta) -> bool:
+        return is_unchanged(self._warehouse, meta)
 
     def _name(self, name: str) -> TableName:
         # A session that has just been started stands in the default schema.
@@ -971,6 +982,7 @@ def _shown(rows: list[StatusRow], lost: Sequence[str]) -> StatementResult:
             )
             for row in rows
         ),
+        lost_ones(lost) if lost else None,
     )
 
 
@@ -982,7 +994,6 @@ def _history(records: list[RefreshRecord]) -> StatementResult:
         columns,
         tuple(
             (
-        lost_ones(lost) if lost else None,
                 each.started_at,
                 each.action.value,
                 each.status.value,
