@@ -502,11 +502,11 @@ class CatalogUnusable(UsageError):
 
 
 class CatalogLost(UsageError):
-    """The warehouse holds stream tables, and their catalog is missing."""
+    """The warehouse holds tables, and their catalog is missing."""
 
     condition = "CATALOG_LOST"
-    message = "the warehouse holds stream tables, but there is no catalog of them at {place}"
-    hint = "Run `penstock repair`: it rebuilds the catalog from the stream tables themselves."
+    message = "the warehouse holds tables, but there is no catalog of them at {place}"
+    hint = "Run `penstock repair`: it rebuilds the catalog from the tables themselves."
 
 
 class ReadOnly(UsageError):

@@ -14,13 +14,14 @@ from penstock.api.refreshing import refresh_one
 from penstock.catalog.model import UNSET, StreamTableMeta, UnsetType
 from penstock.ddl.alter import alter, postpone, redefinition, status_of
 from penstock.ddl.create import Proposal, make, mode_of, propose
+from penstock.ddl.defining import defining
 from penstock.ddl.drop import drop
 from penstock.ddl.outcome import Replacement, StreamTableInfo, changed, column_changes, created, unchanged
 from penstock.engine.spark import registry
 from penstock.engine.spark.handed_in import DataFrame, SparkSession
 from penstock.engine.spark.python_query import frame_from, named_query
 from penstock.engine.spark.result_settings import result_settings
-from penstock.errors import PenstockError, QueryInvalid, TableBusy, TableExists
+from penstock.errors import QueryInvalid, TableBusy, TableExists
 from penstock.graph.lag import parse_target_lag
 from penstock.refresh.keep_names import keep_names
 from penstock.refresh.result import Report
@@ -53,23 +54,22 @@ def create_stream_table(
     if held is not None and not or_replace:
         raise TableExists(name=table, kind="stream table")
     lag = parse_target_lag(target_lag, minimum_lag(warehouse))
-    proposal = propose(warehouse, name, text, lag, mode_of(refresh_mode), tuple(key or ()))
-    if held is not None:
-        replacement = _replace(warehouse, held, proposal, initialize, cascade, progress)
-        return changed(held, warehouse.catalog.get_by_name(table), replacement)
-    meta = make(warehouse, proposal)
-    refreshed = None
-    if initialize:
-        try:
-            refreshed = refresh_one(warehouse, name, progress)
-        except TableBusy:
-            # A scheduler has seen it and is filling it.
-            refreshed = None
-        except BaseException as error:
-            drop(warehouse, meta, cascade=False)
-            if isinstance(error, PenstockError):
-                raise error.while_defining() from error.__cause__
-            raise
+    with defining():
+        proposal = propose(warehouse, name, text, lag, mode_of(refresh_mode), tuple(key or ()))
+        if held is not None:
+            replacement = _replace(warehouse, held, proposal, initialize, cascade, progress)
+            return changed(held, warehouse.catalog.get_by_name(table), replacement)
+        meta = make(warehouse, proposal)
+        refreshed = None
+        if initialize:
+            try:
+                refreshed = refresh_one(warehouse, name, progress)
+            except TableBusy:
+                # A scheduler has seen it and is filling it.
+                refreshed = None
+            except BaseException:
+                drop(warehouse, meta, cascade=False)
+                raise
     return created(warehouse.catalog.get_by_name(table), refreshed)
 
 
@@ -82,17 +82,20 @@ def alter_stream_table(
     query: str | UnsetType,
     cascade: bool,
 ) -> StreamTableInfo:
-    """Change what is given; the rest stays."""
+    """Change what is given, all of it or nothing; the rest stays."""
     before = find_stream_table(warehouse, name)
     lag = target_lag if target_lag is UNSET else parse_target_lag(target_lag, minimum_lag(warehouse))
     mode = refresh_mode if refresh_mode is UNSET else mode_of(refresh_mode)
     wanted = status if status is UNSET else status_of(status)
-    alter(warehouse, before, lag, mode, wanted)
     replacement = None
-    if query is not UNSET:
-        meta = find_stream_table(warehouse, name)
-        proposal = propose(warehouse, name, query, meta.target_lag, meta.refresh_mode, meta.key)
-        replacement = _replace(warehouse, meta, proposal, True, cascade, None)
+    with defining():
+        if query is not UNSET:
+            # Lag and mode come into force in the commit of the rows, and the status once that has succeeded.
+            lag, mode = before.target_lag if lag is UNSET else lag, before.refresh_mode if mode is UNSET else mode
+            proposal = propose(warehouse, name, query, lag, mode, before.key)
+            replacement = _replace(warehouse, before, proposal, True, cascade, None)
+            lag = mode = UNSET
+        alter(warehouse, find_stream_table(warehouse, name), lag, mode, wanted)
     return changed(before, find_stream_table(warehouse, name), replacement)
 
 
@@ -118,11 +121,7 @@ def _replace(
     if change is None:
         return None
     if initialize:
-        try:
-            done = run_graph(warehouse, [held], warehouse.now(), progress, isolate=False, redefinition=change)
-        except PenstockError as error:
-            raise error.while_defining() from error.__cause__
-        refreshed = done[-1]
+        refreshed = run_graph(warehouse, [held], warehouse.now(), progress, isolate=False, redefinition=change)[-1]
     else:
         postpone(warehouse, held, change)
     return Replacement(column_changes(before, warehouse.definition(held)), refreshed)

@@ -14,7 +14,7 @@ from penstock.api.find import lost_names
 from penstock.api.restore_session import restore_session
 from penstock.catalog.open_catalog import catalog_place, open_catalog
 from penstock.catalog.reader import CatalogReader
-from penstock.catalog.warehouse_folder import holds_stream_tables, made
+from penstock.catalog.warehouse_folder import had_catalog, made
 from penstock.ddl.claim_place import Opened, claim_place
 from penstock.ddl.names_of_others import names_of, refuse_names_of_others
 from penstock.engine.run.workspace import Logs
@@ -23,6 +23,7 @@ from penstock.engine.spark.handed_in import SparkSession
 from penstock.engine.spark.session import check_session, start_session
 from penstock.monitor.json_log import log_to
 from penstock.monitor.monitor import Monitor
+from penstock.monitor.unchanged import is_unchanged
 from penstock.refresh.warehouse import Warehouse
 from penstock.settings import Settings
 
@@ -43,7 +44,7 @@ def open_warehouse(root: Path, spark: SparkSession | None, catalog: str | None, 
         log_to("json")
     place, logs = catalog or catalog_place(root, settings.catalog), Logs(str(root))
     with made(root):
-        opened = open_catalog(place, root, must_exist=holds_stream_tables(root))
+        opened = open_catalog(place, root, must_exist=had_catalog(root))
         try:
             claim_place(Opened(root, opened, place, logs, datetime.now(UTC)))
         except BaseException:
@@ -71,6 +72,7 @@ def open_monitor(warehouse: Warehouse) -> Monitor:
         warehouse.now,
         f"penstock:{warehouse.root}",
         lambda: lost_names(warehouse),
+        lambda meta: is_unchanged(warehouse, meta),
     )
     warehouse.tell, warehouse.observe = monitor.tell, monitor.observe
     return monitor

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,12 @@ from penstock.api.open_warehouse import given_settings
 from penstock.api.stream_tables import StreamTables
 from penstock.arguments import checked
 from penstock.catalog.fault import fault, set_aside
+from penstock.catalog.identity_file import read_identity
 from penstock.catalog.open_catalog import catalog_place, open_catalog
 from penstock.catalog.warehouse_folder import require_warehouse, warehouse_folder
 from penstock.ddl.claim_place import refuse_broken_foreign
 from penstock.ddl.repair import RepairReport
+from penstock.ddl.session_first import session_first
 from penstock.engine.spark.handed_in import SparkSession
 from penstock.errors import ReadOnly
 from penstock.settings import Settings
@@ -35,7 +38,10 @@ def open(
     `postgresql://user:password@host:port/database`; the default is the setting of that name, else a file in the
     warehouse.
     """
-    opened = StreamTables(path, spark=spark, catalog=catalog, settings=settings)
+    root = warehouse_folder(path).resolve()
+    is_new = read_identity(root) is None
+    with session_first(root, spark, Settings.load(root, **given_settings(settings))) if is_new else nullcontext():
+        opened = StreamTables(path, spark=spark, catalog=catalog, settings=settings)
     try:
         opened.start()
     except BaseException:
@@ -70,16 +76,18 @@ def repair(
     """
     root = warehouse_folder(path)
     require_warehouse(root)
-    place = catalog or catalog_place(root, Settings.load(root, **given_settings(settings)).catalog)
+    held = Settings.load(root, **given_settings(settings))
+    place = catalog or catalog_place(root, held.catalog)
     broken = fault(place)
     if broken:
         refuse_broken_foreign(root.resolve(), place)
-    kept = set_aside(place) if broken else None
-    # `open` refuses a warehouse with stream tables and no catalog; an empty catalog is enough.
-    with open_catalog(place) as held:
-        if held.read_only:
-            raise ReadOnly(place=root)
-    with open(root, spark=spark, catalog=catalog, settings=settings) as opened:
-        report = opened.repair()
+    with session_first(root.resolve(), spark, held):
+        kept = set_aside(place) if broken else None
+        # `open` refuses a warehouse with tables and no catalog; an empty catalog is enough.
+        with open_catalog(place) as begun:
+            if begun.read_only:
+                raise ReadOnly(place=root)
+        with open(root, spark=spark, catalog=catalog, settings=settings) as opened:
+            report = opened.repair()
     lines = report.lines if kept is None else (f"{place} cannot be used ({broken}): kept as {kept}", *report.lines)
     return replace(report, lines=lines, kept=kept)

@@ -59,9 +59,9 @@ class ScriptRun:
         for at, step in enumerate(steps):
             try:
                 result = self._statement(step.statement)
-            except Exception as error:
+            except (Exception, KeyboardInterrupt) as error:
                 if len(steps) > 1:
-                    error.add_note(half_way(steps, at))
+                    error.add_note(half_way(steps, at, error))
                 raise
         return result
 
@@ -85,7 +85,7 @@ class ScriptRun:
                 return statement_result.refresh_rows(tables.refresh_all(progress=progress))
             case ShowStreamTables():
                 found = [row for row in tables.status() if _matches(row.name, statement.like)]
-                return statement_result.status_rows(found)
+                return statement_result.status_rows(found, tables.lost())
             case ShowCreateStreamTable():
                 return statement_result.create_text(tables.show_create(statement.name))
             case DescribeStreamTable():

@@ -25,6 +25,7 @@ from penstock.lang import PassThrough
 from penstock.lang.plain_refresh import PlainRefresh
 from penstock.lang.written import inserted_into
 from penstock.layout.retention import guard_vacuum
+from penstock.monitor.unchanged import is_unchanged
 from penstock.monitor.views import views_in
 from penstock.names import TableName
 from penstock.refresh.keep_names import keep_names
@@ -43,7 +44,13 @@ def run_in_spark(warehouse: Warehouse, statement: PassThrough, yes: bool) -> Dat
         guard_names(warehouse, statement, yes)
     if statement.verb == "VACUUM" and not yes:
         guard_vacuum(warehouse, statement, database)
-    views = views_in(statement.sql, warehouse.catalog, warehouse.now(), minimum_lag(warehouse))
+    views = views_in(
+        statement.sql,
+        warehouse.catalog,
+        warehouse.now(),
+        minimum_lag(warehouse),
+        lambda meta: is_unchanged(warehouse, meta),
+    )
     with rows_as_views(spark, views), statement_errors(spark, statement.sql):
         count_inserted = _row_counter(warehouse, statement)
         creates = statement.defines == "table"

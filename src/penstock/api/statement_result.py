@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -10,6 +11,7 @@ from penstock.catalog.model import RefreshRecord
 from penstock.engine.spark.handed_in import DataFrame
 from penstock.errors import NotAllRefreshed
 from penstock.graph.lag import format_lag
+from penstock.lang.unknown_name import lost_ones
 from penstock.layout.optimize import OptimizeResult
 from penstock.monitor.status import StatusRow
 from penstock.reading.audit import AuditReport
@@ -59,8 +61,8 @@ def refresh_rows(results: list[RefreshResult]) -> StatementResult:
     return StatementResult("refresh", columns, rows)
 
 
-def status_rows(statuses: list[StatusRow]) -> StatementResult:
-    """SHOW STREAM TABLES: a row per stream table."""
+def status_rows(statuses: list[StatusRow], lost: Sequence[str]) -> StatementResult:
+    """SHOW STREAM TABLES: a row per stream table; the message names those that the catalog does not know."""
     columns = (
         "name",
         "status",
@@ -84,7 +86,7 @@ def status_rows(statuses: list[StatusRow]) -> StatementResult:
         )
         for each in statuses
     )
-    return StatementResult("show", columns, rows)
+    return StatementResult("show", columns, rows, lost_ones(lost) if lost else None)
 
 
 def _whole_seconds(lag: timedelta | None) -> str | None:

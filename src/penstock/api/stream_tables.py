@@ -33,6 +33,7 @@ from penstock.monitor.info import info
 from penstock.monitor.picture import GraphPicture, picture
 from penstock.monitor.stats import StatsRow, stats
 from penstock.monitor.status import StatusRow, status
+from penstock.monitor.unchanged import is_unchanged
 from penstock.names import TableName
 from penstock.reading.audit import AuditReport
 from penstock.reading.explain import Explanation
@@ -172,10 +173,10 @@ class StreamTables:
         *,
         cascade: bool = False,
     ) -> StreamTableInfo:
-        """Change what is given. `target_lag` None means DOWNSTREAM.
+        """Change what is given, all of it or nothing. `target_lag` None means DOWNSTREAM.
 
         One commit replaces the definition and the rows when the query is new; if the query fails, nothing has changed.
-        A query that breaks other stream tables needs `cascade`.
+        A query that breaks other stream tables needs `cascade`. A mode given with a query is the mode of that query.
         """
         return definitions.alter_stream_table(self._warehouse, name, target_lag, refresh_mode, status, query, cascade)
 
@@ -279,7 +280,7 @@ class StreamTables:
     def status(self) -> list[StatusRow]:
         """One row per stream table."""
         keep_names(self._warehouse)
-        return status(self._warehouse.catalog, self._warehouse.now(), minimum_lag(self._warehouse))
+        return status(self._warehouse.catalog, self._warehouse.now(), minimum_lag(self._warehouse), self._is_unchanged)
 
     pgt_status = status
 
@@ -396,7 +397,7 @@ class StreamTables:
         """Everything the catalog knows, per stream table."""
         catalog = self._warehouse.catalog
         tables = catalog.get_all() if name is None else [self._find(name)]
-        return info(catalog, tables, self._warehouse.now(), minimum_lag(self._warehouse))
+        return info(catalog, tables, self._warehouse.now(), minimum_lag(self._warehouse), self._is_unchanged)
 
     def stats(self) -> list[StatsRow]:
         """The totals of every stream table since its creation or the last reset."""
@@ -436,6 +437,9 @@ class StreamTables:
     def lost(self) -> list[str]:
         """Stream tables that lie in the warehouse and are missing from its catalog; `repair` restores them."""
         return lost_names(self._warehouse)
+
+    def _is_unchanged(self, meta: StreamTableMeta) -> bool:
+        return is_unchanged(self._warehouse, meta)
 
     def _name(self, name: str) -> TableName:
         return full_name(self._warehouse, name)

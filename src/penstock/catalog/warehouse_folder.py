@@ -14,7 +14,7 @@ from typing import Final
 from urllib.parse import unquote
 
 from penstock.catalog.address import split_address
-from penstock.catalog.identity_file import IDENTITY_FILE
+from penstock.catalog.identity_file import IDENTITY_FILE, read_identity
 from penstock.catalog.model import StreamTableMeta
 from penstock.catalog.open_catalog import CATALOG_FILE
 from penstock.errors import WarehouseUnusable
@@ -23,6 +23,9 @@ from penstock.settings import FILE_NAME
 
 STORAGE_FOLDER: Final = "stream_tables"
 """Where the stream tables' own Delta tables lie inside the warehouse."""
+
+TABLES_FOLDER: Final = "tables"
+"""Where the plain tables lie whose files are Spark's own."""
 
 
 def warehouse_folder(path: str | Path) -> Path:
@@ -88,6 +91,15 @@ def lost_stream_tables(root: Path, known: Iterable[StreamTableMeta]) -> list[Tab
         if log.parent.name not in folders and name not in names:
             found.add(name)
     return sorted(found)
+
+
+def had_catalog(path: Path) -> bool:
+    """True if a catalog knew what lies in the folder: stream tables, or plain tables of what was a warehouse before."""
+    if holds_stream_tables(path):
+        return True
+    tables = path / TABLES_FOLDER
+    found = (log for depth in ("*", "*/*") for log in tables.glob(f"{depth}/_delta_log"))
+    return read_identity(path) is not None and next(found, None) is not None
 
 
 def holds_stream_tables(path: Path) -> bool:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from penstock.catalog.model import KnownKind, KnownTable, RefreshMode, Status, StreamTableMeta
-from penstock.catalog.warehouse_folder import STORAGE_FOLDER, lost_stream_tables
+from penstock.catalog.warehouse_folder import STORAGE_FOLDER, TABLES_FOLDER, lost_stream_tables
 from penstock.ddl.names_of_others import refuse_names_of_others, stream_table
 from penstock.engine.delta.definition import Definition
 from penstock.engine.failures.spark_message import parted
@@ -25,8 +25,6 @@ from penstock.names import TableName
 from penstock.refresh.define import dependencies_of
 from penstock.refresh.keep_names import keep_names
 from penstock.refresh.warehouse import Warehouse
-
-TABLES_FOLDER = "tables"
 
 GONE: Final = (
     "the history of refreshes, and totals",
@@ -61,7 +59,7 @@ class RepairReport:
 
 def rebuild(warehouse: Warehouse) -> RepairReport:
     """Put every stream table and plain table that the catalog lacks back into it."""
-    begun_anew = warehouse.catalog.dag_version() == 0
+    begun_anew, knew_names = warehouse.catalog.dag_version() == 0, bool(warehouse.catalog.known_tables())
     found, unreadable = _found(warehouse)
     plain, (waiting, left_over) = _plain_tables(warehouse), _newest(found, warehouse.catalog.get_all())
     if plain or waiting:
@@ -70,7 +68,7 @@ def rebuild(warehouse: Warehouse) -> RepairReport:
     _register(warehouse, plain)
     lines = [f"plain table {table.name}: registered" for table in plain]
     lines += [f"folder {path}: left alone, {name} was created again later" for path, name in left_over]
-    gone = GONE if begun_anew and waiting else ()
+    gone = GONE if begun_anew and (waiting or (plain and not knew_names)) else ()
     _make_schemas(warehouse, (definition for _, _, definition in waiting))
     # An upstream must be known before its consumers can be bound.
     while waiting:

@@ -105,8 +105,10 @@ def read_script(text: str, file: str | None = None) -> list[Step]:
     ]
 
 
-def half_way(steps: Sequence[Step], at: int) -> str:
+def half_way(steps: Sequence[Step], at: int, error: BaseException | None = None) -> str:
     """What to say of a script whose statement number `at` failed: which it was, what was done, what was not.
+
+    An `error` that is Ctrl-C has interrupted it.
 
     >>> print(half_way(read_script("CREATE TABLE a (x INT);\\nSELECT y FROM a;\\nDROP TABLE a"), 1))
     Statement 2 of 3 failed (line 2): SELECT y FROM a
@@ -115,7 +117,8 @@ def half_way(steps: Sequence[Step], at: int) -> str:
     Not run: the statement after it.
     """
     failed, after = steps[at], len(steps) - at - 1
-    lines = [f"Statement {at + 1} of {len(steps)} failed ({failed.place}): {failed.head}"]
+    ended = "was interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
+    lines = [f"Statement {at + 1} of {len(steps)} {ended} ({failed.place}): {failed.head}"]
     done = [step for step in steps[:at] if step.changes]
     if done:
         lines.append("Done before it, and kept:")

@@ -12,6 +12,15 @@ LOST: Final = "Its rows are in the warehouse, but its catalog does not know it; 
 """The hint for the name of a stream table that only its own files know."""
 
 
+def lost_ones(names: Sequence[str]) -> str:
+    """The same of several, in one line.
+
+    >>> lost_ones(["shop.a", "shop.b"])
+    'in the warehouse, but not in its catalog: shop.a, shop.b; put them back with: penstock repair'
+    """
+    return f"in the warehouse, but not in its catalog: {', '.join(names)}; put them back with: penstock repair"
+
+
 def what_was_meant(written: str, asked: TableName, known: Sequence[TableName]) -> str:
     """The hint for a name that was `written` so and means `asked`, beside the stream tables that there are.
 

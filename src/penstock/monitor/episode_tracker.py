@@ -10,7 +10,7 @@ from penstock.catalog.model import Alert, RefreshRecord
 from penstock.catalog.reader import CatalogReader
 from penstock.graph.grid import period
 from penstock.monitor.pending import PendingChanges
-from penstock.monitor.status import status
+from penstock.monitor.status import Unchanged, status, unknown
 from penstock.monitor.watch import JUDGED, Episode, Episodes, Pace, Retention, reopened, watch
 from penstock.names import TableName
 from penstock.settings import Settings
@@ -27,16 +27,19 @@ class EpisodeTracker:
         catalog: CatalogReader,
         pending: PendingChanges,
         settings: Callable[[], Settings],
+        unchanged: Unchanged = unknown,
     ) -> None:
+        """`unchanged` says of a stream table whether its rows are right."""
         self._catalog = catalog
         self._pending = pending
         self._settings = settings
+        self._unchanged = unchanged
         self._episodes: Episodes | None = None
 
     def judge(self, now: datetime, retention: Iterable[Retention] = ()) -> tuple[Alert, ...]:
         """The alerts to raise now."""
         settings = self._settings()
-        rows = status(self._catalog, now, timedelta(seconds=settings.min_target_lag_seconds))
+        rows = status(self._catalog, now, timedelta(seconds=settings.min_target_lag_seconds), self._unchanged)
         lags = {row.name: row.effective_lag for row in rows}
         tables = [meta for meta in self._catalog.get_all() if str(meta.name) in lags]
         paces = [Pace(str(meta.name), period(lags[str(meta.name)]), self._durations(meta.id)) for meta in tables]

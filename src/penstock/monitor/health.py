@@ -4,7 +4,7 @@
               ∧ it knows every stream table in the warehouse
               ∧ no scheduler died without a word
               ∧ no stream table was stopped by errors, or reads itself
-              ∧ no stream table at work is older than twice its target lag
+              ∧ no stream table at work is older than twice its target lag, unless nothing it comes from has changed
 
 A paused catalog, a stream table that a person suspended, and a warehouse without a scheduler are reported, but they are
 what somebody wanted.
@@ -20,7 +20,7 @@ from typing import Any
 from penstock.catalog.model import SCHEDULER, Status
 from penstock.catalog.reader import CatalogReader
 from penstock.errors import PenstockError
-from penstock.monitor.status import status
+from penstock.monitor.status import StatusRow, Unchanged, status, unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,22 +64,25 @@ class Health:
 
 
 def health(
-    catalog: CatalogReader, now: datetime, minimum: timedelta, lost: Callable[[], Sequence[str]] = tuple
+    catalog: CatalogReader,
+    now: datetime,
+    minimum: timedelta,
+    lost: Callable[[], Sequence[str]] = tuple,
+    unchanged: Unchanged = unknown,
 ) -> Health:
     """Look once. A catalog that does not answer is a finding, not an error."""
     try:
-        return _seen(catalog, now, minimum, lost())
+        return _seen(catalog, now, status(catalog, now, minimum, unchanged), lost())
     except PenstockError as error:
         return Health(now, False, SchedulerHealth(), problems=(f"the catalog does not answer: {error.text}",))
 
 
-def _seen(catalog: CatalogReader, now: datetime, minimum: timedelta, lost: Sequence[str]) -> Health:
-    rows = status(catalog, now, minimum)
+def _seen(catalog: CatalogReader, now: datetime, rows: Sequence[StatusRow], lost: Sequence[str]) -> Health:
     scheduler = _scheduler(catalog)
     stopped = tuple(row.name for row in rows if row.status == Status.ERROR)
     suspended = tuple(row.name for row in rows if row.status == Status.SUSPENDED)
     at_work = [row for row in rows if row.status not in {Status.ERROR, Status.SUSPENDED}]
-    late = tuple(row.name for row in at_work if row.current_lag is not None and row.current_lag > 2 * row.effective_lag)
+    late = tuple(row.name for row in at_work if row.is_late)
     problems = []
     if scheduler.holder is not None and not scheduler.alive:
         seen = scheduler.renewed_at.isoformat(timespec="seconds") if scheduler.renewed_at else "long ago"

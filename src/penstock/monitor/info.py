@@ -7,14 +7,18 @@ from typing import Any
 
 from penstock.catalog.model import StreamTableMeta
 from penstock.catalog.reader import CatalogReader
-from penstock.monitor.status import StatusRow, status
+from penstock.monitor.status import StatusRow, Unchanged, status, unknown
 
 
 def info(
-    catalog: CatalogReader, tables: list[StreamTableMeta], now: datetime, minimum: timedelta
+    catalog: CatalogReader,
+    tables: list[StreamTableMeta],
+    now: datetime,
+    minimum: timedelta,
+    unchanged: Unchanged = unknown,
 ) -> list[dict[str, Any]]:
     """One mapping per stream table."""
-    lines: dict[str, StatusRow] = {row.name: row for row in status(catalog, now, minimum)}
+    lines: dict[str, StatusRow] = {row.name: row for row in status(catalog, now, minimum, unchanged)}
     found = []
     for meta in tables:
         row = lines[str(meta.name)]

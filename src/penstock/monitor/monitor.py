@@ -28,7 +28,7 @@ from penstock.monitor.sinks.callback import CallbackSink, Listener
 from penstock.monitor.sinks.log import LogSink
 from penstock.monitor.sinks.table import TableSink
 from penstock.monitor.sinks.webhook import WebhookSink
-from penstock.monitor.status import status
+from penstock.monitor.status import Unchanged, status, unknown
 from penstock.monitor.watch import Retention
 from penstock.settings import Settings
 
@@ -52,8 +52,10 @@ class Monitor:
         now: Callable[[], datetime],
         namespace: str,
         lost: Callable[[], Sequence[str]] = tuple,
+        unchanged: Unchanged = unknown,
     ) -> None:
-        """`namespace` is what lineage calls the warehouse; `lost`, which stream tables the catalog does not know.
+        """`namespace` is what lineage calls the warehouse; `lost`, which stream tables the catalog does not know;
+        `unchanged`, whether the rows of one are right.
 
         Where alerts and lineage go is settled here; other settings are looked up as they are needed.
         """
@@ -62,6 +64,7 @@ class Monitor:
         self._now = now
         self._settings = settings
         self._lost = lost
+        self._unchanged = unchanged
         url, lineage = settings().alert_webhook_url, settings().lineage_url
         self._callbacks = CallbackSink()
         self._webhook = WebhookSink(url) if url else None
@@ -73,7 +76,7 @@ class Monitor:
         sinks: list[Sink] = [LogSink(), TableSink(catalog), self._counters, self._callbacks]
         self._announcer = Announcer([*sinks, self._webhook] if self._webhook else sinks)
         self.pending = PendingChanges(catalog, logs)
-        self._episodes = EpisodeTracker(catalog, self.pending, settings)
+        self._episodes = EpisodeTracker(catalog, self.pending, settings, unchanged)
         self._metrics = Metrics(catalog, now, self._minimum_lag, self.pending, self._counters, self._troubles)
 
     def tell(self, alert: Alert) -> None:
@@ -129,7 +132,7 @@ class Monitor:
 
     def health(self) -> Health:
         """Whether anything needs a person."""
-        return health(self._catalog, self._now(), self._minimum_lag(), self._lost)
+        return health(self._catalog, self._now(), self._minimum_lag(), self._lost, self._unchanged)
 
     def serve(self, host: str = "127.0.0.1", port: int = 0) -> Server:
         """Answer `/metrics`, `/health`, `/ready` and `/status` until the server, or this, is closed."""
@@ -164,7 +167,7 @@ class Monitor:
 
     def _status(self) -> dict[str, Any]:
         now = self._now()
-        rows = status(self._catalog, now, self._minimum_lag())
+        rows = status(self._catalog, now, self._minimum_lag(), self._unchanged)
         return {"at": now.isoformat(), "stream_tables": [row.to_json() for row in rows]}
 
     def _minimum_lag(self) -> timedelta:

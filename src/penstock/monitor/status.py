@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -15,6 +15,14 @@ from penstock.graph.dag import StreamGraph
 from penstock.graph.lag import format_lag, resolve_lags
 from penstock.graph.order import without_circles
 from penstock.graph.wait import expected_waits
+
+Unchanged = Callable[[StreamTableMeta], bool]
+"""Says of a stream table whether its rows are right however old, because nothing they come from has changed."""
+
+
+def unknown(_: StreamTableMeta) -> bool:
+    """Rows are as stale as they are old where nobody can look at what they come from."""
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +48,13 @@ class StatusRow:
     """What its lag costs without its owner having asked for it."""
     expected_wait: timedelta = timedelta(0)
     """How long it waits for the stream tables that it reads, if their refreshes take what they took on average."""
+    unchanged: bool = False
+    """Older than its lag, and right all the same: nothing that its rows come from has changed."""
+
+    @property
+    def is_late(self) -> bool:
+        """True if its promise is broken by so much that somebody should know."""
+        return self.current_lag is not None and self.current_lag > 2 * self.effective_lag and not self.unchanged
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
@@ -54,8 +69,10 @@ class StatusRow:
         return fields
 
 
-def status(catalog: CatalogReader, now: datetime, minimum: timedelta) -> list[StatusRow]:
-    """Every stream table, by name."""
+def status(
+    catalog: CatalogReader, now: datetime, minimum: timedelta, unchanged: Unchanged = unknown
+) -> list[StatusRow]:
+    """Every stream table, by name; what is older than its lag is asked whether it is `unchanged`."""
     tables = catalog.get_all()
     graph = StreamGraph.build(tables, catalog.all_dependencies())
     ordered = without_circles(graph)
@@ -68,6 +85,8 @@ def status(catalog: CatalogReader, now: datetime, minimum: timedelta) -> list[St
     for meta in tables:
         held = lags[meta.table_id]
         current = None if meta.data_timestamp is None else max(now - meta.data_timestamp, timedelta(0))
+        is_old = current is not None and current > held.lag
+        still = is_old and unchanged(meta)
         reason = f"{meta.reason_code}: {meta.reason}" if meta.reason_code and meta.reason else meta.reason_code
         rows.append(
             StatusRow(
@@ -79,7 +98,7 @@ def status(catalog: CatalogReader, now: datetime, minimum: timedelta) -> list[St
                 target_lag=format_lag(meta.target_lag),
                 effective_lag=held.lag,
                 current_lag=current,
-                lag_exceeded=current is not None and current > held.lag,
+                lag_exceeded=is_old and not still,
                 last_refresh=meta.last_refresh_at,
                 data_timestamp=meta.data_timestamp,
                 errors=meta.consecutive_errors,
@@ -87,6 +106,7 @@ def status(catalog: CatalogReader, now: datetime, minimum: timedelta) -> list[St
                 blocked_by=tuple(sorted(stopped[key] for key in graph.upstream(meta.table_id) & stopped.keys())),
                 warnings=held.warnings,
                 expected_wait=waits[meta.table_id],
+                unchanged=still,
             )
         )
     return rows

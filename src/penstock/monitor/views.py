@@ -18,7 +18,7 @@ from penstock.engine.read.rows_as_view import NamedRows
 from penstock.monitor.info import info
 from penstock.monitor.picture import picture
 from penstock.monitor.stats import StatsRow, stats
-from penstock.monitor.status import status
+from penstock.monitor.status import Unchanged, status, unknown
 
 NEWEST: Final = 10_000
 """Rows of history and alerts that are shown."""
@@ -95,13 +95,15 @@ _ALERTS: Final[Columns] = (("at", "TIMESTAMP"), ("event", "STRING"), ("name", "S
 _NAMED: Final = re.compile(r"\bpenstock_(?:status|stats|info|history|graph|alerts)\b", re.IGNORECASE)
 
 
-def views_in(text: str, catalog: CatalogReader, now: datetime, minimum: timedelta) -> list[NamedRows]:
+def views_in(
+    text: str, catalog: CatalogReader, now: datetime, minimum: timedelta, unchanged: Unchanged = unknown
+) -> list[NamedRows]:
     """The views that a statement names; one named in a comment is shown to no purpose, and does no harm."""
     wanted = {found.lower() for found in _NAMED.findall(text)}
-    return [each for each in _views(catalog, now, minimum) if each.name in wanted] if wanted else []
+    return [each for each in _views(catalog, now, minimum, unchanged) if each.name in wanted] if wanted else []
 
 
-def _views(catalog: CatalogReader, now: datetime, minimum: timedelta) -> Sequence[NamedRows]:
+def _views(catalog: CatalogReader, now: datetime, minimum: timedelta, unchanged: Unchanged) -> Sequence[NamedRows]:
     def named(name: str, columns: Columns, values: Callable[[], Sequence[dict[str, Any]]]) -> NamedRows:
         def rows() -> list[tuple[Any, ...]]:
             return [tuple(row[column] for column, _ in columns) for row in values()]
@@ -109,16 +111,16 @@ def _views(catalog: CatalogReader, now: datetime, minimum: timedelta) -> Sequenc
         return NamedRows(name, columns, rows)
 
     return (
-        named("penstock_status", _STATUS, lambda: _status(catalog, now, minimum)),
+        named("penstock_status", _STATUS, lambda: _status(catalog, now, minimum, unchanged)),
         named("penstock_stats", _STATS, lambda: [row.to_json() for row in stats(catalog)]),
-        named("penstock_info", _INFO, lambda: _info(catalog, now, minimum)),
+        named("penstock_info", _INFO, lambda: _info(catalog, now, minimum, unchanged)),
         named("penstock_history", _HISTORY, lambda: _history(catalog)),
         named("penstock_graph", _GRAPH, lambda: picture(catalog).to_json()),
         named("penstock_alerts", _ALERTS, lambda: _alerts(catalog)),
     )
 
 
-def _status(catalog: CatalogReader, now: datetime, minimum: timedelta) -> list[dict[str, Any]]:
+def _status(catalog: CatalogReader, now: datetime, minimum: timedelta, unchanged: Unchanged) -> list[dict[str, Any]]:
     return [
         {
             **dataclasses.asdict(row),
@@ -128,18 +130,18 @@ def _status(catalog: CatalogReader, now: datetime, minimum: timedelta) -> list[d
             "blocked_by": list(row.blocked_by),
             "warnings": list(row.warnings),
         }
-        for row in status(catalog, now, minimum)
+        for row in status(catalog, now, minimum, unchanged)
     ]
 
 
-def _info(catalog: CatalogReader, now: datetime, minimum: timedelta) -> list[dict[str, Any]]:
+def _info(catalog: CatalogReader, now: datetime, minimum: timedelta, unchanged: Unchanged) -> list[dict[str, Any]]:
     return [
         {
             **row,
             "frontier": None if row["frontier"] is None else json.dumps(row["frontier"]),
             "sources": [source["name"] for source in row["sources"]],
         }
-        for row in info(catalog, catalog.get_all(), now, minimum)
+        for row in info(catalog, catalog.get_all(), now, minimum, unchanged)
     ]
 
 

@@ -1,6 +1,7 @@
 """Watching: from how things stand now to the alerts that people must see, once per episode. Pure.
 
-    lag_exceeded        lag > 2 × target                  over, with lag_recovered, when lag ≤ target
+    lag_exceeded        lag > 2 × target, and the rows    over, with lag_recovered, when lag ≤ target
+                        come from what has changed
     falling_behind      d > (target − period) / 2         over when it is not; d = median of the last refreshes
     buffer_lag_warning  waiting rows > threshold          over when waiting rows ≤ threshold / 2
     retention_warning   time left < retention / 4         over when it is not
@@ -147,7 +148,7 @@ class _Look:
         elif since is not None:
             self.episodes[episode] = since
         # Nobody expects a suspended table to be fresh.
-        elif lag > 2 * target and row.status in _AT_WORK:
+        elif row.is_late and row.status in _AT_WORK:
             self._begin(episode, {**facts, "last_error": row.last_error})
 
     def pace(self, pace: Pace, row: StatusRow) -> None:

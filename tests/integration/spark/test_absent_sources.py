@@ -151,12 +151,36 @@ def test_sources_that_are_away_are_missing_and_go_on_where_they_were(spark: Spar
         assert ps.refresh("of_st").rows_inserted == 1
 
 
+def test_a_disk_that_is_not_mounted_is_no_empty_disk(spark: SparkSession, shop: Path) -> None:
+    disk, away = shop / "disk", shop / "unmounted"
+    of_disk = [name for name in OVER if name != "of_man"]
+    with opened_anew(spark, shop) as ps:
+        held = rows(ps, *OVER)
+    disk.rename(away)
+    before = content(away)
+    for mount_point in (False, True):
+        if mount_point:
+            disk.mkdir()
+        with opened_anew(spark, shop) as ps:
+            assert {name: fails(ps, name).condition for name in of_disk} == dict.fromkeys(of_disk, "SOURCE_MISSING")
+            assert ps.refresh("of_man").action == "NO_DATA"
+            assert rows(ps, *OVER) == held
+        assert (disk.exists(), content(away), content(disk)) == (mount_point, before, {})
+    disk.rmdir()
+    away.rename(disk)
+    with opened_anew(spark, shop) as ps:
+        # There is no log of plain files.
+        assert {ps.refresh(name).action for name in of_disk} == {"NO_DATA", "FULL"}
+        assert rows(ps, *OVER) == held
+
+
 def test_a_storage_that_is_away_is_said_and_goes_on_where_it_was(spark: SparkSession, shop: Path) -> None:
     storages, away = shop / "stream_tables", shop / "elsewhere"
     storages.rename(away)
     before = content(away)
     with opened_anew(spark, shop) as ps:
         assert isinstance(fails(ps, "of_ext"), StorageMissing)
+        assert "STORAGE_MISSING" in [each.facts.get("condition") for each in ps.alerts("of_ext")]
         assert not storages.exists()
         assert content(away) == before
         away.rename(storages)

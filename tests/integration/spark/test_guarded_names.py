@@ -145,6 +145,7 @@ TAKE_AWAY = [
     ("CREATE OR REPLACE TABLE orders AS SELECT 1 AS id, 2 AS v", "shop.agg, shop.later"),
     ("REPLACE TABLE orders (id INT, v INT)", "shop.agg, shop.later"),
     ("ALTER TABLE orders RENAME TO previous", "shop.agg, shop.later"),
+    ("ALTER TABLE orders SET LOCATION '{at}_elsewhere'", "shop.agg, shop.later"),
     ("DROP VIEW seen", "shop.later"),
     ("ALTER VIEW seen RENAME TO unseen", "shop.later"),
     ("DROP TABLE delta.`{at}`", "shop.agg, shop.later"),

@@ -130,7 +130,7 @@ def test_what_cannot_be_put_back_is_named_with_its_reason_in_one_line(ps: Stream
     assert not any("Search path" in line or "\n" in line for line in report.lines), report.lines
     assert report.to_json()["missing"] == report.missing
     told_by = CliRunner().invoke(app, ["status", "-w", str(ps.path)])
-    assert "shop.over_a_view; put them back" in told_by.stdout
+    assert "shop.over_a_view; put them back" in told_by.stderr
     ps.sql("CREATE VIEW seen AS SELECT id FROM src")
     assert ps.repair().missing == ("shop.damaged",) == tuple(ps.lost())
     # What a killed CREATE left of a table that the catalog knows is nothing that is missing.
@@ -139,3 +139,29 @@ def test_what_cannot_be_put_back_is_named_with_its_reason_in_one_line(ps: Stream
     shutil.rmtree(damaged)
     report = ps.repair()
     assert (report.missing, ps.lost()) == ((), []), report
+
+
+def test_plain_tables_without_a_catalog_are_told_of_and_come_back(ps: StreamTables) -> None:
+    ps.sql("CREATE TABLE src AS SELECT 1 AS id; CREATE VIEW seen AS SELECT id FROM src")
+    ps.close()
+    for file in ps.path.glob("catalog.sqlite*"):
+        file.unlink()
+    with pytest.raises(CatalogLost, match="penstock repair"):
+        penstock.open(ps.path, spark=ps.spark)
+    report = penstock.repair(ps.path, spark=ps.spark)
+    assert report.lines == ("plain table shop.src: registered",)
+    assert any("views" in each for each in report.gone)
+    with penstock.open(ps.path, spark=ps.spark) as again:
+        assert again.sql("SHOW STREAM TABLES").message is None
+        assert again.sql("SELECT id FROM src").collect() == [(1,)]
+        assert again.repair().gone == ()
+
+
+def test_an_empty_list_says_what_the_catalog_lacks(ps: StreamTables) -> None:
+    ps.sql("CREATE TABLE src AS SELECT 1 AS id; CREATE STREAM TABLE st AS SELECT id FROM src")
+    lose(ps)
+    told = ps.sql("SHOW STREAM TABLES")
+    assert (told.rows, told.message) == (
+        (),
+        "in the warehouse, but not in its catalog: shop.st; put them back with: penstock repair",
+    )

@@ -87,19 +87,19 @@ def repaired(spark: SparkSession, root: Path) -> Iterator[StreamTables]:
 
 
 def test_a_moved_warehouse_goes_on_from_where_it_was(spark: SparkSession, made: Path, tmp_path: Path) -> None:
-    made.rename(tmp_path / "M")
-    with opened_anew(spark, tmp_path / "M") as ps:
+    made.rename(tmp_path / "M of mine")
+    with opened_anew(spark, tmp_path / "M of mine") as ps:
         assert {row.status for row in ps.status()} == {"ACTIVE"}
         assert rows(ps, "SELECT * FROM orders") == [(1, "north"), (2, "south")]
         goes_on(ps)
         assert inside(ps)
         assert ps.repair().lines == ("nothing to repair",)
     assert not made.exists()
-    (tmp_path / "M").rename(made)
+    (tmp_path / "M of mine").rename(made)
     with repaired(spark, made) as ps:
         goes_on(ps)
         assert inside(ps)
-    assert not (tmp_path / "M").exists()
+    assert not (tmp_path / "M of mine").exists()
 
 
 def test_nothing_that_a_copy_does_reaches_the_original(spark: SparkSession, made: Path, tmp_path: Path) -> None:

@@ -97,7 +97,7 @@ def test_two_warehouses_with_one_name(spark: SparkSession, tmp_path: Path, other
 def test_new_tables_do_not_go_into_another_warehouse(spark: SparkSession, tmp_path: Path) -> None:
     with opened_anew(spark, tmp_path / "A") as first:
         assert "default" in refused(tmp_path / "B", first.spark)
-    assert not (tmp_path / "B" / "tables").exists()
+    assert not (tmp_path / "B").exists()
 
 
 def test_two_warehouses_without_a_common_name_share_a_session(spark: SparkSession, tmp_path: Path) -> None:

@@ -9,9 +9,9 @@ from typer.testing import CliRunner
 
 import penstock
 from penstock.catalog.open_catalog import CATALOG_FILE, open_catalog
-from penstock.catalog.warehouse_folder import is_warehouse, warehouse_folder
+from penstock.catalog.warehouse_folder import had_catalog, is_warehouse, warehouse_folder
 from penstock.cli.app import app
-from penstock.errors import CatalogUnusable, InvalidSetting, WarehouseUnusable
+from penstock.errors import CatalogLost, CatalogUnusable, InvalidSetting, WarehouseUnusable
 
 ADDRESSES = [
     "file:///tmp/shop",
@@ -99,3 +99,27 @@ def test_a_folder_is_a_warehouse_by_its_settings_its_catalog_or_its_stream_table
         (here / held).unlink()
     (here / "stream_tables" / "default" / "revenue-1" / "_delta_log").mkdir(parents=True)
     assert is_warehouse(here)
+
+
+@pytest.mark.parametrize("table", ["orders", "mart.db/orders"])
+def test_plain_tables_of_a_warehouse_are_not_begun_anew_without_their_catalog(here: Path, table: str) -> None:
+    (here / "tables" / table / "_delta_log").mkdir(parents=True)
+    # Tables that were there before it was a warehouse are none of a catalog's.
+    assert not had_catalog(here)
+    penstock.look(here).close()
+    assert had_catalog(here)
+    for file in here.glob(f"{CATALOG_FILE}*"):
+        file.unlink()
+    with pytest.raises(CatalogLost, match="penstock repair"):
+        penstock.look(here)
+    for command in ("status", "doctor", "history --json"):
+        refused = CliRunner().invoke(app, [*command.split(), "-w", str(here)])
+        assert (refused.exit_code, "penstock repair" in refused.output) == (1, True), command
+    assert not (here / CATALOG_FILE).exists()
+
+
+def test_a_warehouse_without_tables_may_begin_a_catalog_anew(here: Path) -> None:
+    penstock.look(here).close()
+    (here / CATALOG_FILE).unlink()
+    penstock.look(here).close()
+    assert (here / CATALOG_FILE).exists()

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import pytest
-from fake_tables import FakeTables, fake_openers
+from fake_tables import FakeTables, Frame, fake_openers
+from pyspark.errors import PySparkException
 from typer.testing import CliRunner, Result
 
 from penstock.cli.app import app
@@ -116,6 +118,32 @@ def test_a_closed_standard_input_is_an_error(folder: Path, capsys: pytest.Captur
     assert "standard input is closed" in capsys.readouterr().err
 
 
+class Collecting(FakeTables):
+    """Spark finds out while it brings the rows what is wrong with them."""
+
+    def _sql(self, text: str) -> Any:
+        class Failing(Frame):
+            def limit(self, count: int) -> Failing:
+                return self
+
+            def collect(self) -> list[tuple[Any, ...]]:
+                raise PySparkException(
+                    "[DIVIDE_BY_ZERO] Division by zero. SQLSTATE: 22012\n== SQL (line 1, position 8) ==\nSELECT 1/0\n"
+                    "\nJVM stacktrace:\norg.apache.spark.SparkArithmeticException\n\tat org.apache.spark"
+                )
+
+        return Failing(["x"], [])
+
+
+def test_what_fails_while_rows_are_fetched_is_one_error_of_ours(folder: Path) -> None:
+    for arguments in (["SELECT 1/0"], ["SELECT 1/0", "--json"]):
+        said = run(Collecting(), *arguments)
+        assert said.exit_code == 1
+        assert "STATEMENT_FAILED" in said.output
+        assert "Division by zero [SPARK] (line 1, column 8)" in said.output
+        assert "org.apache" not in said.output
+
+
 def test_a_single_statement_that_fails_has_no_more_to_say_than_its_error(folder: Path) -> None:
     assert "Statement" not in run(FakeTables(), "SELECT * FROM missing").stderr
 
@@ -131,8 +159,43 @@ def test_a_script_that_fails_half_way_says_so_in_json(folder: Path) -> None:
     ]
 
 
+class Interrupted(FakeTables):
+    """Ctrl-C is pressed while the query over `missing` runs."""
+
+    def _sql(self, text: str) -> Any:
+        if "missing" in text:
+            raise KeyboardInterrupt
+        return super()._sql(text)
+
+
+def test_a_script_that_is_interrupted_says_how_far_it_came(folder: Path) -> None:
+    result = run(Interrupted(), "-f", "a.sql", "-f", "b.sql")
+    assert result.exit_code == 130
+    assert result.stderr.splitlines() == [
+        "Statement 4 of 6 was interrupted (b.sql, line 3): SELECT * FROM missing",
+        "Done before it, and kept:",
+        "  a.sql, line 1: CREATE TABLE a (x INT)",
+        "  a.sql, line 4: INSERT INTO a VALUES (1)",
+        "Not run: the 2 statements after it.",
+        "interrupted",
+    ]
+    alone = run(Interrupted(), "SELECT * FROM missing")
+    assert (alone.exit_code, alone.stderr) == (130, "interrupted\n")
+
+
+def test_a_script_that_is_interrupted_says_so_in_json(folder: Path) -> None:
+    result = run(Interrupted(), "-f", "a.sql", "-f", "b.sql", "--json")
+    assert (result.exit_code, result.stderr) == (130, "interrupted\n")
+    said = json.loads(result.stdout)
+    assert [each["kind"] for each in said["results"]] == ["ok", "rows", "ok"]
+    assert said["error"] == {"condition": "INTERRUPTED", "message": "interrupted"}
+    assert said["failed"] == {"file": "b.sql", "line": 3, "sql": "SELECT * FROM missing"}
+    assert [step["sql"] for step in said["not_run"]] == ["DROP TABLE a", "SELECT 1"]
+
+
+@pytest.mark.parametrize(("kind", "how"), [(FakeTables, "failed"), (Interrupted, "was interrupted")])
 def test_the_prompt_says_what_of_a_line_was_not_run(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], kind: type[FakeTables], how: str
 ) -> None:
     typed = iter(["INSERT INTO a VALUES (1); SELECT * FROM missing; SELECT 2;"])
 
@@ -144,10 +207,12 @@ def test_the_prompt_says_what_of_a_line_was_not_run(
 
     monkeypatch.setattr("builtins.input", read)
     monkeypatch.setattr(prompt, "_remember_lines", lambda: None)
-    tables = FakeTables()
+    tables = kind()
     prompt.run_prompt(CommandContext(False, tables), 50, yes=False)
     assert ran(tables) == ["INSERT INTO a VALUES (1)", "SELECT * FROM missing"]
-    assert "Not run: the statement after it." in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert f"Statement 2 of 3 {how} (line 1): SELECT * FROM missing" in told
+    assert "Not run: the statement after it." in told
 
 
 @pytest.mark.parametrize("command", [["create", "r"], ["alter", "r"], ["explain"]], ids=" ".join)

@@ -21,7 +21,7 @@ from penstock.catalog.model import (
     Status,
     StreamTableMeta,
 )
-from penstock.errors import DiskFull, InternalError, QueryFailed, SourceMissing
+from penstock.errors import DiskFull, InternalError, QueryFailed, QueryInvalid, SourceMissing
 from penstock.layout.retention import Holding
 from penstock.monitor.diagnose.case import Case, PendingSource
 from penstock.monitor.diagnose.diagnosis import diagnose
@@ -85,6 +85,7 @@ def test_one_that_is_stopped_is_at_risk_while_its_lag_lasts(status: Status) -> N
 
 NO_SPACE = str(DiskFull(name="shop.st", why="No space left on device"))
 ZERO = str(QueryFailed(name="shop.st", why="[DIVIDE_BY_ZERO] Division by zero."))
+NO_COLUMN = str(QueryInvalid(why="gone cannot be resolved", fix="Mend the query."))
 BUG = str(InternalError(why="KeyError: 'x'"))
 GONE = str(SourceMissing(source="orders", why="there is no Delta log"))
 HELD = Holding("shop.st", "orders", "/o", 1, 2, NOON - 23 * HOUR, NOON - 23 * HOUR, 30 * 24 * HOUR, 24 * HOUR)
@@ -110,6 +111,13 @@ HELD = Holding("shop.st", "orders", "/o", 1, 2, NOON - 23 * HOUR, NOON - 23 * HO
         ),
         pytest.param(
             case(late(status=Status.ERROR, last_error=ZERO)), "ERROR", "DIVIDE_BY_ZERO", "Mend the data", id="error"
+        ),
+        pytest.param(
+            case(late(status=Status.ERROR, last_error=NO_COLUMN), sources=(PendingSource("orders", 3),)),
+            "ERROR",
+            "gone cannot be resolved",
+            "No new rows mend that: its definition has to change, or the columns of orders. To try now: REFRESH",
+            id="error that is not of the rows",
         ),
         pytest.param(case(late(), paused=True), "PAUSED", "paused", "by hand", id="paused"),
         pytest.param(case(late(), enabled=False), "DISABLED", "enabled is false", "PENSTOCK_ENABLED", id="disabled"),

@@ -37,6 +37,14 @@ def test_late_is_twice_the_target(catalog: SqliteCatalog, add: Add) -> None:
     assert late.problems == ("default.revenue is older than twice its target lag",)
 
 
+def test_rows_that_nobody_changed_are_not_late(catalog: SqliteCatalog, add: Add) -> None:
+    for name in ("revenue", "idle"):
+        add(name, **FILLED)
+    seen = health(catalog, NOON + 9000 * SECOND, 60 * SECOND, unchanged=lambda meta: meta.name.table == "idle")
+    assert seen.lag_exceeded == ("default.revenue",)
+    assert seen.problems == ("default.revenue is older than twice its target lag",)
+
+
 def test_a_late_table_says_whom_it_waits_for(catalog: SqliteCatalog, add: Add) -> None:
     wrong = add("wrong", **FILLED)
     add("reader", {"id-wrong": "/warehouse/wrong"}, **FILLED)

@@ -6,9 +6,29 @@ from datetime import timedelta
 
 from monitored import NOON, Add, ended
 
-from penstock.catalog import SqliteCatalog
+from penstock.catalog import SqliteCatalog, StreamTableMeta
 from penstock.monitor.status import status
 from penstock.monitor.views import views_in
+
+
+def test_only_what_is_older_than_its_lag_is_asked_whether_it_is_right_all_the_same(
+    catalog: SqliteCatalog, add: Add
+) -> None:
+    for name, lag in {"late": 1, "idle": 1, "fresh": 60}.items():
+        add(name, target_lag=timedelta(minutes=lag), is_populated=True, data_timestamp=NOON)
+    asked: list[str] = []
+
+    def unchanged(meta: StreamTableMeta) -> bool:
+        asked.append(meta.name.table)
+        return meta.name.table == "idle"
+
+    rows = status(catalog, NOON + timedelta(minutes=5), timedelta(minutes=1), unchanged)
+    assert {row.name: (row.lag_exceeded, row.unchanged, row.is_late) for row in rows} == {
+        "default.fresh": (False, False, False),
+        "default.idle": (False, True, False),
+        "default.late": (True, False, True),
+    }
+    assert sorted(asked) == ["idle", "late"]
 
 
 def test_a_reader_waits_as_long_as_its_upstreams_take_on_average(catalog: SqliteCatalog, add: Add) -> None:

@@ -56,6 +56,10 @@ def test_a_lag_is_exceeded_above_twice_the_target(lag: float | None, exceeded: b
     assert bool(look([row(lag)]).alerts) is exceeded
 
 
+def test_rows_that_nobody_changed_are_no_episode() -> None:
+    assert not look([row(100_000, unchanged=True)]).alerts
+
+
 def test_an_episode_is_told_once_and_ends_within_the_target() -> None:
     first = look([row(121, last_error="boom")])
     assert told(first) == [(REVENUE, "lag_exceeded")]

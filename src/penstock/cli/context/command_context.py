@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import typer
 
 from penstock.cli.context import failure
+from penstock.cli.context.lost_stream_tables import print_lost
 from penstock.cli.context.progress_line import Reporter, working
 
 if TYPE_CHECKING:
@@ -116,11 +117,11 @@ def reporting_errors(as_json: bool) -> Iterator[None]:
         yield
     except (typer.Exit, typer.Abort, typer.BadParameter, BrokenPipeError):
         raise
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as error:
         if as_json:
             from penstock.cli.render.document import dumps
 
-            typer.echo(dumps({"error": {"condition": "INTERRUPTED", "message": "interrupted"}}))
+            typer.echo(dumps({"error": failure.as_data(error)}))
         raise
     except Exception as error:
         if as_json:
@@ -142,6 +143,7 @@ def opened(
         with working("starting Spark…"):
             tables = openers(ctx).open(warehouse)
         with tables, nullcontext() if keeps_running else _without_repeated_warnings():
+            print_lost(ctx, tables)
             yield CommandContext(as_json, tables)
 
 
@@ -164,11 +166,15 @@ def _without_repeated_warnings() -> Iterator[None]:
 
 
 @contextmanager
-def opened_lazily(ctx: typer.Context, warehouse: Path, as_json: bool) -> Iterator[CommandContext]:
-    """Open the warehouse for a command that needs no Spark."""
+def opened_lazily(
+    ctx: typer.Context, warehouse: Path, as_json: bool, *, names_lost: bool = False
+) -> Iterator[CommandContext]:
+    """Open the warehouse for a command that needs no Spark, and that may name lost stream tables in its answer."""
     with reporting_errors(as_json):
         require_warehouse(warehouse)
         with openers(ctx).open_lazily(warehouse) as tables:
+            if not names_lost:
+                print_lost(ctx, tables)
             yield CommandContext(as_json, tables)
 
 

@@ -17,8 +17,10 @@ from penstock.errors import InternalError, NotConfirmed, PenstockError
 TRACEBACK = "PENSTOCK_TRACEBACK"
 
 
-def as_data(error: Exception) -> dict[str, Any]:
-    """The error as plain data."""
+def as_data(error: BaseException) -> dict[str, Any]:
+    """The error, or that it was Ctrl-C, as plain data."""
+    if isinstance(error, KeyboardInterrupt):
+        return {"condition": "INTERRUPTED", "message": "interrupted"}
     if isinstance(error, PenstockError):
         return error.to_json()
     if type(error).__module__.startswith(("pyspark.", "py4j.")):
@@ -52,7 +54,7 @@ def exit_code(error: Exception) -> int:
     return CALLED_WRONGLY if isinstance(error, NotConfirmed) else FAILED
 
 
-def _condition(error: Exception) -> str:
+def _condition(error: BaseException) -> str:
     ask = getattr(error, "getCondition", None) or getattr(error, "getErrorClass", None)
     return str((ask() if ask else None) or "SPARK")
 

@@ -10,12 +10,6 @@ if TYPE_CHECKING:
 
 def no_stream_tables(tables: CommandTables) -> str:
     """One line for a command that has nothing to list."""
-    return lost_stream_tables(tables) or "there are no stream tables yet; create one with: penstock create NAME QUERY"
-
-
-def lost_stream_tables(tables: CommandTables) -> str | None:
-    """One line about the stream tables that are in the warehouse and not in its catalog, if there are any."""
-    names = tables.lost()
-    if not names:
-        return None
-    return f"in the warehouse, but not in its catalog: {', '.join(names)}; put them back with: penstock repair"
+    if tables.lost():
+        return "the catalog knows no stream tables"
+    return "there are no stream tables yet; create one with: penstock create NAME QUERY"

@@ -17,7 +17,7 @@ from pathlib import Path
 from penstock.catalog.database import REPAIR
 from penstock.catalog.fault import fault, schema_of
 from penstock.catalog.open_catalog import catalog_place, is_address
-from penstock.catalog.warehouse_folder import holds_stream_tables, require_warehouse
+from penstock.catalog.warehouse_folder import had_catalog, require_warehouse
 from penstock.engine.spark.jars import DELTA_VERSION, JARS, jars_folder, missing_jars
 from penstock.engine.spark.java import require_java
 from penstock.errors import CatalogLost, JavaUnusable, PenstockError
@@ -131,7 +131,7 @@ def _postgres(address: str) -> Check:
 def _sqlite(file: Path, warehouse: Path) -> Check:
     if why := fault(file):
         return Check("catalog", False, f"{file}: {why}", REPAIR)
-    must_exist = holds_stream_tables(warehouse)
+    must_exist = had_catalog(warehouse)
     if not file.exists():
         if must_exist:
             raise CatalogLost(place=file)

@@ -37,6 +37,7 @@ from penstock.settings import Settings
 SPARK_VERSION = "4.2"
 EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
+JVM_LOG = "jvm.log"
 TABLES = "tables"
 """Folder of tables without a location of their own, inside the warehouse."""
 
@@ -51,22 +52,22 @@ def start_session(
     `extra` are Spark settings that win over everything that Penstock sets.
     """
     warehouse = warehouse.absolute()
-    if (running := SparkSession.getActiveSession() or SparkSession._instantiatedSession) is not None:
-        if is_alive(running) and running.conf.get(_OWNER, None) == str(warehouse):
+    if (running := running_session()) is not None:
+        owner = running.conf.get(_OWNER, None)
+        if owner == str(warehouse):
             return running
-        if is_alive(running):
-            owner = running.conf.get(_OWNER, None)
-            raise SessionMisconfigured(
-                what=f"another Spark session is running in this process, not one for {warehouse}",
-                fix="Pass it in with penstock.open(…, spark=spark), or stop it first."
-                if owner is None
-                else f"It is the one of {owner}: stop it first, or use another process.",
-            )
+        raise SessionMisconfigured(
+            what=f"another Spark session is running in this process, not one for {warehouse}",
+            fix="Pass it in with penstock.open(…, spark=spark), or stop it first."
+            if owner is None
+            else f"It is the one of {owner}: stop it first, or use another process.",
+        )
     require_java()
     jars = resolve_jars()
     logs = warehouse / "logs"
     try:
         logs.mkdir(parents=True, exist_ok=True)
+        (logs / JVM_LOG).touch()
     except OSError as error:
         if error.errno in NOT_WRITABLE:
             raise ReadOnly(place=warehouse) from error
@@ -78,13 +79,19 @@ def start_session(
     conf.setAll(list({**local_conf(warehouse, jars, settings or Settings()), **(extra or {})}.items()))
     # Workers would otherwise take the first python3 on the PATH, which lacks our packages.
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    gateway = SparkContext._gateway or _launch(conf, logs / "jvm.log")
+    gateway = SparkContext._gateway or _launch(conf, logs / JVM_LOG)
     let_calls_end(gateway)
     _require_delta(gateway, jars)
     with _handler_kept():
         context = SparkContext(conf=conf, gateway=gateway)
     quiet_in(context)
     return SparkSession(context)
+
+
+def running_session() -> SparkSession | None:
+    """The session that runs in this process, whoever began it."""
+    found = SparkSession.getActiveSession() or SparkSession._instantiatedSession
+    return found if found is not None and is_alive(found) else None
 
 
 @contextmanager

@@ -18,8 +18,8 @@ from penstock.graph.lag import EffectiveLag, resolve_lags
 from penstock.graph.order import without_circles
 from penstock.layout.retention import holdings
 from penstock.monitor.diagnose.case import Case, PendingSource
+from penstock.monitor.unchanged import surveyed
 from penstock.names import Frontier
-from penstock.refresh.stages.pin import Pins, Seen
 from penstock.refresh.stored_frontier import stored_frontier
 from penstock.refresh.warehouse import Warehouse
 
@@ -53,7 +53,7 @@ def _case(warehouse: Warehouse, meta: StreamTableMeta, around: _Around) -> Case:
     dependencies = catalog.dependencies_of(meta.id)
     found, lost = _storage_state(warehouse, meta)
     frontier = stored_frontier(meta, found) if found is not None else meta.frontier
-    rebuild, quiet = _surveyed(warehouse, meta, found) if found is not None else (None, False)
+    rebuild, quiet = surveyed(warehouse, meta, found) if found is not None else (None, False)
     return Case(
         meta=meta,
         now=now,
@@ -138,16 +138,3 @@ def _source(warehouse: Warehouse, source: Dependency, frontier: Frontier | None)
     except ValueError as error:
         return PendingSource(source.source_name, version, missing=str(error))
     return PendingSource(source.source_name, version, newest, change.rows_estimate)
-
-
-def _surveyed(warehouse: Warehouse, meta: StreamTableMeta, found: StorageState) -> tuple[tuple[str, str] | None, bool]:
-    """What a refresh would find: what makes it rebuild, and whether nothing happened, so that the rows are exact."""
-    try:
-        definition = Definition.from_json(found.definition)
-        situation = warehouse.refresher.survey(Seen(meta, definition, found, Pins({}, warehouse.now())))
-    except (PenstockError, KeyError, ValueError):
-        # A source that cannot be read is a finding of its own.
-        return None, False
-    ours = definition.hash == meta.definition_hash and found.unset is None and situation.before is not None
-    still = situation.rebuild is None and not situation.data_changed and not definition.volatile
-    return situation.rebuild, ours and still

@@ -25,7 +25,7 @@ def health(ctx: typer.Context, warehouse: Warehouse = HERE, as_json: AsJson = Fa
       penstock health
       penstock health --json
     """
-    with opened_lazily(ctx, warehouse, as_json) as command:
+    with opened_lazily(ctx, warehouse, as_json, names_lost=True) as command:
         found = command.tables.health()
         if as_json:
             command.document(found)

@@ -10,7 +10,7 @@ import typer
 from penstock.cli.context.command_context import opened_lazily
 from penstock.cli.context.options import HERE, AsJson, OptionalName, Warehouse
 from penstock.cli.render.durations import format_duration, format_moment
-from penstock.cli.render.no_stream_tables import lost_stream_tables, no_stream_tables
+from penstock.cli.render.no_stream_tables import no_stream_tables
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -49,8 +49,6 @@ def status(ctx: typer.Context, name: OptionalName = None, warehouse: Warehouse =
                 command.print(f"{row.name}: {_failed(row.errors)}: {row.last_error}")
         if any(row.blocked_by or row.last_error for row in rows):
             command.print("what to do: penstock diagnose NAME")
-        if name is None and (lost := lost_stream_tables(command.tables)) is not None:
-            command.print(lost)
         if command.tables.is_paused():
             command.print("paused: schedulers start no refresh; go on with: penstock resume")
 

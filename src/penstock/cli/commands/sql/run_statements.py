@@ -12,6 +12,7 @@ from penstock.cli.commands.changes.follow import follow
 from penstock.cli.context import failure
 from penstock.cli.context.command_context import CommandContext
 from penstock.cli.context.consent import confirm_if_refused
+from penstock.cli.exit_codes import FAILED, INTERRUPTED
 from penstock.cli.render.durations import format_duration
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ _AFFECTED = "num_affected_rows"
 
 
 def run_steps(command: CommandContext, steps: Sequence[Step], limit: int, yes: bool) -> None:
-    """Run statements in order until one fails; what ran before it stays done, and the error names it."""
+    """Run statements in order until one fails or Ctrl-C ends it. What ran before stays done, and the error names it."""
     from penstock.lang.script import half_way
 
     results: list[dict[str, Any]] = []
@@ -34,14 +35,20 @@ def run_steps(command: CommandContext, steps: Sequence[Step], limit: int, yes: b
                 if at:
                     command.print()
                 run_and_print(command, step.text, limit, yes)
-        except Exception as error:
+        except (Exception, KeyboardInterrupt) as error:
+            interrupted = isinstance(error, KeyboardInterrupt)
             if not command.as_json:
                 if len(steps) > 1 or step.file:
-                    error.add_note(half_way(steps, at))
+                    how_far = half_way(steps, at, error)
+                    if interrupted:
+                        typer.echo(how_far, err=True)
+                    error.add_note(how_far)
                 raise
             document = {"results": results, "error": failure.as_data(error), "failed": step.to_json()}
             command.document({**document, "not_run": [later.to_json() for later in steps[at + 1 :]]})
-            raise typer.Exit(1) from None
+            if interrupted:
+                typer.echo("interrupted", err=True)
+            raise typer.Exit(INTERRUPTED if interrupted else FAILED) from None
     if command.as_json:
         command.document({"results": results})
 
@@ -112,7 +119,8 @@ def run_and_print(command: CommandContext, statement: str, limit: int, yes: bool
         print_rows(console(), columns, rows)
         known = _count(len(rows), "row")
         command.print(f"{known}, and {more} more (--limit 0 shows all)" if more else known)
-    if result["message"]:
+    # What SHOW adds was printed when the warehouse was opened.
+    if result["message"] and result["kind"] != "show":
         command.print(str(result["message"]))
     elif not columns:
         command.print(f"ok{took}")

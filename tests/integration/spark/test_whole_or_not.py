@@ -1,0 +1,153 @@
+"""CREATE and ALTER take effect whole or not at all, and what refuses them says that nothing was changed."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from penstock.engine.delta.delta_log import DeltaLog
+from penstock.engine.run.workspace import Workspace
+from penstock.errors import (
+    NotIncremental,
+    PenstockError,
+    QueryFailed,
+    QueryInvalid,
+    ReadersBreak,
+    SourceCopied,
+    SourceMissing,
+    StorageUnreachable,
+)
+from penstock.testing.oracle import assert_exact
+
+if TYPE_CHECKING:
+    from penstock.api import StreamTables
+
+
+@pytest.fixture
+def ps(ps: StreamTables) -> StreamTables:
+    ps.sql("""
+        CREATE TABLE orders (id INT, region STRING, amount INT);
+        INSERT INTO orders VALUES (1, 'north', 10), (2, 'south', 20);
+        CREATE STREAM TABLE st AS SELECT id, region FROM orders;
+        CREATE STREAM TABLE reader AS SELECT region FROM st""")
+    return ps
+
+
+def state(ps: StreamTables) -> Any:
+    meta = ps._warehouse.catalog.get_by_name(ps._name("st"))
+    return (
+        ps._warehouse.definition(meta),
+        (meta.target_lag, meta.refresh_mode, meta.status, meta.query, meta.key, meta.consecutive_errors),
+        sorted(ps.table("st").collect()),
+    )
+
+
+@pytest.mark.parametrize(
+    ("query", "mode", "error"),
+    [
+        ("SELECT nope FROM orders", "FULL", QueryInvalid),
+        ("SELECT id, region, 1 / (id - 1) AS x FROM orders", "FULL", QueryFailed),
+        ("SELECT id FROM orders", "FULL", ReadersBreak),
+        ("SELECT id, region, rand() AS r FROM orders", "INCREMENTAL", NotIncremental),
+    ],
+)
+def test_of_an_alter_that_is_refused_nothing_takes_effect(
+    ps: StreamTables, query: str, mode: str, error: type[PenstockError]
+) -> None:
+    before = state(ps)
+    with pytest.raises(error):
+        ps.alter_stream_table("st", "10 minutes", mode, "SUSPENDED", query)
+    assert state(ps) == before
+    ps.refresh("st")
+    assert_exact(ps, "st")
+
+
+def test_an_alter_of_everything_takes_effect_as_a_whole(ps: StreamTables) -> None:
+    query = "SELECT id, region, amount FROM orders"
+    told = ps.alter_stream_table("st", "10 minutes", "FULL", "SUSPENDED", query)
+    assert told.message == (
+        "replaced, 2 rows rebuilt, column amount added, target lag 10 minutes, refresh mode FULL, suspended"
+    )
+    stored, (lag, mode, status, *_), rows = state(ps)
+    assert (stored.target_lag, stored.refresh_mode, stored.query) == (lag, mode, query)
+    assert (str(lag), mode, status, len(rows)) == ("0:10:00", "FULL", "SUSPENDED", 2)
+    told = ps.alter_stream_table("st", None, status="ACTIVE", query=query)
+    assert told.message == "altered, target lag DOWNSTREAM, resumed"
+    assert state(ps)[1][2] == "ACTIVE"
+
+
+def test_a_mode_is_judged_with_the_query_that_is_given_with_it(ps: StreamTables) -> None:
+    ps.sql("CREATE STREAM TABLE dice AS SELECT id, rand() AS r FROM orders")
+    ps.alter_stream_table("dice", refresh_mode="INCREMENTAL", query="SELECT id FROM orders")
+    ps.sql("INSERT INTO orders VALUES (3, 'east', 5)")
+    assert ps.refresh("dice").action == "INCREMENTAL"
+    ps.alter_stream_table("dice", refresh_mode="FULL", query="SELECT id, rand() AS r FROM orders")
+    assert ps.status()[0].refresh_mode == "FULL"
+
+
+STATEMENTS = {
+    "create": "CREATE STREAM TABLE made AS {}",
+    "later": "CREATE STREAM TABLE made INITIALIZE ON SCHEDULE AS {}",
+    "replace": "CREATE OR REPLACE STREAM TABLE st CASCADE AS {}",
+    "alter": "ALTER STREAM TABLE st CASCADE AS {}",
+}
+
+
+def refused(ps: StreamTables, statement: str, error: type[PenstockError]) -> PenstockError:
+    before = state(ps)
+    with pytest.raises(error) as caught:
+        ps.sql(statement)
+    assert state(ps) == before
+    assert caught.value.advice.startswith("Nothing was changed. "), caught.value.advice
+    assert "stored rows" not in str(caught.value)
+    return caught.value
+
+
+@pytest.mark.parametrize("statement", STATEMENTS.values(), ids=STATEMENTS)
+def test_what_fails_before_the_fill_says_that_nothing_was_changed(
+    ps: StreamTables, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statement: str
+) -> None:
+    location = str(ps.sql("DESCRIBE DETAIL orders").collect()[0]["location"]).removeprefix("file:")
+    shutil.copytree(location, tmp_path / "copy")
+    copied = statement.format(f"SELECT id FROM orders UNION ALL SELECT id FROM delta.`{tmp_path}/copy`")
+    assert "CREATE TABLE" in refused(ps, copied, SourceCopied).advice
+
+    def away(*_: Any) -> None:
+        raise StorageUnreachable(name="orders", why="the disk is away")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Workspace, "bind", away)
+        refused(ps, statement.format("SELECT id FROM orders"), StorageUnreachable)
+
+
+def test_a_mode_that_cannot_be_judged_changes_nothing_and_says_so(
+    ps: StreamTables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(*_: Any) -> None:
+        raise StorageUnreachable(name="orders", why="the disk is away")
+
+    monkeypatch.setattr(Workspace, "plan_anew", away)
+    refused(ps, "ALTER STREAM TABLE st SET REFRESH MODE INCREMENTAL", StorageUnreachable)
+
+
+def test_a_source_whose_log_has_gone_meanwhile_is_told_with_one_advice(
+    ps: StreamTables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark has analysed the query, and then the folder is taken away."""
+    held = DeltaLog.snapshot
+
+    def snapshot(log: DeltaLog, *given: Any) -> Any:
+        if log.root.endswith("/orders"):
+            raise SourceMissing(source="orders", why="there is no log")
+        return held(log, *given)
+
+    monkeypatch.setattr(DeltaLog, "snapshot", snapshot)
+    with pytest.raises(QueryInvalid) as caught:
+        ps.sql("CREATE STREAM TABLE made AS SELECT id FROM orders")
+    assert str(caught.value) == (
+        "[QUERY_INVALID] the query cannot be used: source orders is gone: there is no log\n"
+        "  Create the table, or mend the query."
+    )
