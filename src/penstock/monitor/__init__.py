@@ -3,5 +3,5 @@
 Imports `refresh` and below. It reads the catalog, and writes alerts to it.
 
 Open to every package: diagnose.diagnosis, diagnose.gather, health, http, info, json_log, monitor, picture, stats,
-    status, views.
+    status, unchanged, views.
 """

@@ -2,5 +2,5 @@
 
 Imports `refresh` and below. `ps.run()`, `penstock run` and `penstock tick` start it.
 
-Open to every package: backoff, clock, due, grid, refresh_executor, running, scheduler, steady_clock, upkeep.
+Open to every package: backoff, clock, due, refresh_executor, running, scheduler, steady_clock, upkeep.
 """

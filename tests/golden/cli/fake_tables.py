@@ -456,7 +456,6 @@ class FakeTables:
         ]
         return [] if name == "unread" else found[:max_rows]
 
-    @recorded
     def lost(self) -> list[str]:
         return []
 
