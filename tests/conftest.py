@@ -55,11 +55,14 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     from penstock.engine.spark.session import start_session
     from penstock.settings import Settings
 
-    # Thousands of tiny queries: generated code and parallel collection cost more than they bring.
+    # Thousands of tiny queries: generated and well compiled code, parallel collection, and stages planned one by one
+    # cost more than they bring. What the engine sets for its own queries, it sets here too.
     brisk = {
-        "spark.driver.defaultJavaOptions": "-XX:+UseSerialGC",
+        "spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.sql.adaptive.enabled": "false",
+        "spark.databricks.delta.snapshotPartitions": "1",
     }
     small = Settings(driver_memory="2g", shuffle_partitions=2)
     session = start_session(tmp_path_factory.mktemp("warehouse"), small, extra=brisk)
