@@ -14,7 +14,7 @@ from penstock.api.stream_tables import StreamTables
 from penstock.arguments import checked
 from penstock.catalog.fault import fault, set_aside
 from penstock.catalog.identity_file import read_identity
-from penstock.catalog.open_catalog import catalog_place, open_catalog
+from penstock.catalog.open_catalog import catalog_place, open_catalog, require_place
 from penstock.catalog.warehouse_folder import require_warehouse, warehouse_folder
 from penstock.ddl.claim_place import refuse_broken_foreign
 from penstock.ddl.repair import RepairReport
@@ -78,6 +78,7 @@ def repair(
     require_warehouse(root)
     held = Settings.load(root, **given_settings(settings))
     place = catalog or catalog_place(root, held.catalog)
+    require_place(place)
     broken = fault(place)
     if broken:
         refuse_broken_foreign(root.resolve(), place)

@@ -7,7 +7,7 @@ from typing import Final, TypeGuard
 
 from penstock.catalog.address import split_address
 from penstock.catalog.sql_catalog import SqlCatalog
-from penstock.catalog.sqlite import SqliteCatalog
+from penstock.catalog.sqlite import SqliteCatalog, require_folder
 
 CATALOG_FILE: Final = "catalog.sqlite"
 """Where the embedded catalog lies inside the warehouse."""
@@ -25,6 +25,12 @@ def catalog_place(warehouse: Path, setting: str) -> str | Path:
 def is_address(place: str | Path) -> TypeGuard[str]:
     """True if the catalog is on a server."""
     return isinstance(place, str) and split_address(place) is not None
+
+
+def require_place(place: str | Path) -> None:
+    """CatalogUnusable if no catalog can be at that place; whether a server answers is found out by opening it."""
+    if not is_address(place):
+        require_folder(Path(place))
 
 
 def open_catalog(place: str | Path, root: Path | None = None, *, must_exist: bool = False) -> SqlCatalog:

@@ -43,6 +43,17 @@ class SqliteCatalog(SqlCatalog):
         super().__init__(SqliteDatabase(self.path, busy_timeout, must_exist, read_only), root)
 
 
+def require_folder(path: Path) -> None:
+    """CatalogUnusable if there is no folder for the file."""
+    if not path.parent.is_dir():
+        raise CatalogUnusable(
+            place=path,
+            why=f"there is no folder {path.parent}",
+            fix="Create the folder, or set `catalog` in penstock.toml to another place. If the warehouse was "
+            "moved, write a file inside it as a relative path: then it is found wherever the warehouse is.",
+        )
+
+
 class SqliteDatabase(Database):
     """One connection to a SQLite file, behind a lock."""
 
@@ -53,13 +64,7 @@ class SqliteDatabase(Database):
         self._must_exist = must_exist
         self._connection: sqlite3.Connection | None = None
         self._pid = 0
-        if not path.parent.is_dir():
-            raise CatalogUnusable(
-                place=path,
-                why=f"there is no folder {path.parent}",
-                fix="Create the folder, or set `catalog` in penstock.toml to another place. If the warehouse was "
-                "moved, write a file inside it as a relative path: then it is found wherever the warehouse is.",
-            )
+        require_folder(path)
         if must_exist and not path.exists():
             raise CatalogLost(place=path)
         # The log is made beside the file, so the folder must be writable too.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def bound(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+def bound(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The queries that were bound."""
     queries: list[str] = []
     plain = SparkAnalyzer.bind

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from warehouses import answer
 
 from penstock.errors import QueryInvalid, ReadersBreak
 from penstock.testing.oracle import assert_exact
@@ -99,7 +100,7 @@ def test_the_answer_says_what_was_done(ps: StreamTables) -> None:
     ps.sql("CREATE TABLE orders (id INT, amount INT); INSERT INTO orders SELECT id, id FROM range(1200)")
     create = "CREATE OR REPLACE STREAM TABLE st TARGET LAG '{}' AS SELECT {} FROM orders"
     said = [
-        ps.sql(statement).message
+        answer(ps, statement).message or ""
         for statement in (
             create.format("1 minute", "id, amount"),
             create.format("1 minute", "id, amount"),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from pyspark.sql import functions as F
+from warehouses import answer
 
 from penstock.compile.reasons import ADVICE, link
 from penstock.errors import NotIncremental, QueryFailed, QueryInvalid
@@ -190,7 +191,7 @@ def test_a_reason_is_the_same_wherever_it_is_told(shop: StreamTables) -> None:
         shop.create_stream_table("never", query, refresh_mode="INCREMENTAL")
     assert "NON_DETERMINISTIC: rand() at line 1, column 12 of the query" in refused.value.text
     assert link("NON_DETERMINISTIC") in refused.value.advice
-    made = shop.sql(f"CREATE STREAM TABLE lots AS {query}").message
+    made = answer(shop, f"CREATE STREAM TABLE lots AS {query}").message or ""
     assert f"maintained FULL ({said})" in made
     assert {row.name: row.reason for row in shop.status()}["reasons.lots"] == told
     assert shop.info("lots")[0]["reason"] == told

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import penstock
+from penstock.api import StatementResult
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -36,6 +37,13 @@ def with_names_of_its_own(spark: SparkSession, root: Path) -> SparkSession:
     context, own = spark.sparkContext, {"spark.sql.warehouse.dir": str(root / "tables")}
     made = context._jvm.org.apache.spark.sql.classic.SparkSession(context._jsc.sc(), own)
     return SparkSession(context, made)
+
+
+def answer(ps: StreamTables, text: str) -> StatementResult:
+    """What a stream table statement answers."""
+    result = ps.sql(text)
+    assert isinstance(result, StatementResult)
+    return result
 
 
 @contextmanager

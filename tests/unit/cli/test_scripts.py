@@ -121,7 +121,7 @@ def test_a_closed_standard_input_is_an_error(folder: Path, capsys: pytest.Captur
 class Collecting(FakeTables):
     """Spark finds out while it brings the rows what is wrong with them."""
 
-    def _sql(self, text: str) -> Any:
+    def sql(self, text: str, **options: Any) -> Any:
         class Failing(Frame):
             def limit(self, count: int) -> Failing:
                 return self

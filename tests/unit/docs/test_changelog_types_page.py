@@ -27,7 +27,7 @@ def test_the_types_are_where_the_page_says() -> None:
     rows = re.findall(r"^\| (`[^|]+) \| (`[^|]+) \| ", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     assert len(rows) == 11
     for types, modules in rows:
-        names = set()
+        names = set[str]()
         for module in re.findall(r"`(\w+)`", modules):
             found = importlib.import_module(f"penstock.changelog_types.{module}")
             inside = pkgutil.iter_modules(getattr(found, "__path__", ()), f"{found.__name__}.")

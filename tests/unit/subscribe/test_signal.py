@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from functools import partial
 
 import pytest
 
@@ -61,6 +62,9 @@ def test_a_wait_that_is_given_up_leaves_no_sleeper() -> None:
 def test_no_change_is_missed_between_question_and_sleep() -> None:
     signal, count = Signal(), [0]
 
+    def reached(wanted: int) -> bool | None:
+        return True if count[0] >= wanted else None
+
     def change() -> None:
         for _ in range(500):
             with signal:
@@ -71,5 +75,5 @@ def test_no_change_is_missed_between_question_and_sleep() -> None:
         changer = threading.Thread(target=change)
         changer.start()
         for wanted in range(500 * (at - 1) + 1, 500 * at + 1):
-            assert signal.wait(lambda wanted=wanted: True if count[0] >= wanted else None, time.monotonic() + 30)
+            assert signal.wait(partial(reached, wanted), time.monotonic() + 30)
         changer.join()
