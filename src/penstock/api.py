@@ -709,7 +709,8 @@ class StreamTables:
             return explain_table(self._warehouse, self._find(text))
         settings, database = result_settings(self.spark), registry.current_schema(self.spark)
         guard_versions(self._warehouse, text, database)
-        return explain_query(self._warehouse, text, settings, database)
+        with defining():
+            return explain_query(self._warehouse, text, settings, database)
 
     def audit(self, name: str) -> AuditReport:
         """Recompute the query at the stored frontier and compare."""
