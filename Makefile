@@ -5,9 +5,12 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 PYTHON ?= python3
-BIN    := .venv/bin
-VENV   := .venv/.installed
+ENV    ?= .venv
+BIN    := $(ENV)/bin
+VENV   := $(ENV)/.installed
 JARS   := .jars/.complete
+# Whole files, in the order of tests/order.py.
+SPREAD := --dist loadfile --no-loadscope-reorder
 
 .PHONY: help
 help: ## This list
@@ -18,8 +21,8 @@ setup: $(VENV) $(JARS) ## Install Python packages and Delta jars into the checko
 
 $(VENV): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; set PYTHON=…")'
-	@echo "installing Python packages into .venv (once, a few minutes)…"
-	@$(PYTHON) -m venv .venv
+	@echo "installing Python packages into $(ENV) (once, a few minutes)…"
+	@$(PYTHON) -m venv $(ENV)
 	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
@@ -36,15 +39,29 @@ demo: $(VENV) $(JARS) ## A small shop: orders change, stream tables follow
 follow: $(VENV) $(JARS) ## A cache that follows the changes of a stream table
 	@$(BIN)/python examples/follow.py
 
+.PHONY: unit
+unit: $(VENV) ## The tests that start nothing: no JVM, no process, no server, no network
+	@$(BIN)/python -m pytest -q -n 2 $(SPREAD) tests/unit tests/golden tests/property \
+	  -m "not jvm and not process and not postgres and not network and not slow"
+
+.PHONY: pythons
+pythons: ## make unit with every Python from 3.11 to 3.13 that this machine has
+	@.ci/pythons
+
 .PHONY: test
 test: lint $(JARS) ## Lint, then every test that is not slow
 	@echo "── tests"
-	@$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow" --durations=20 --durations-min=10
+	@$(BIN)/python -m pytest -q -n 2 $(SPREAD) -m "not slow" --durations=20 --durations-min=10
 
 .PHONY: test-all
 test-all: lint $(JARS) ## Lint, then every test
 	@echo "── tests, slow ones too"
-	@$(BIN)/python -m pytest -q -n 2 --dist loadfile
+	@$(BIN)/python -m pytest -q -n 2 $(SPREAD)
+
+.PHONY: coverage
+coverage: $(VENV) $(JARS) ## Which lines the tests of make test reach; pages in .coverage-html
+	@$(BIN)/python -m pytest -q -n 2 $(SPREAD) -m "not slow" \
+	  --cov=penstock --cov-report=term:skip-covered --cov-report=html:.coverage-html
 
 .PHONY: fuzz
 fuzz: $(VENV) $(JARS) ## Random queries and histories against plain Spark; MINUTES=30 SEED=1, or CASE=123405
@@ -64,7 +81,8 @@ lint: $(VENV) ## ruff, mypy, layer rules
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --quiet --check . || { echo "not formatted: run make fmt"; exit 1; }
 	@$(BIN)/mypy --no-error-summary
-	@$(BIN)/lint-imports --no-cache > .venv/lint-imports.log 2>&1 || { cat .venv/lint-imports.log; exit 1; }
+	@$(BIN)/mypy --no-error-summary --config-file tests/mypy.ini
+	@$(BIN)/lint-imports --no-cache > $(ENV)/lint-imports.log 2>&1 || { cat $(ENV)/lint-imports.log; exit 1; }
 
 .PHONY: fmt
 fmt: $(VENV) ## Format the code and mend what ruff can mend
@@ -85,7 +103,7 @@ docs: $(VENV) ## Write the generated pages, then build the documentation into si
 .PHONY: operators
 operators: $(VENV) $(JARS) ## Write the operator matrix of the documentation, which needs Spark
 	@PYTHONPATH=docs $(BIN)/python -m generate --spark
-	@git --no-pager diff --stat -- docs/reference
+	@git --no-pager diff --stat -- docs/reference README.md
 
 .PHONY: bench
 bench: $(VENV) $(JARS) ## What the targets are about, in half an hour: against recompute and hand-written MERGE
@@ -109,5 +127,5 @@ tpch: $(VENV) $(JARS) ## The 22 TPC-H queries, kept fresh and compared with Spar
 
 .PHONY: clean
 clean: ## Remove everything that make made
-	@rm -rf .venv .jars .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist site
+	@rm -rf .venv .venv-* .jars .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage .coverage-html build dist site
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -29,8 +29,8 @@ METHOD = Path(__file__).parent / "method.md"
 
 
 OPENING = (
-    "What a refresh costs beside recomputing the query, and beside the `MERGE` that one would write by hand. "
-    "Losses are here too."
+    "This page compares the cost of a refresh with recomputing the query, and with a `MERGE` written by hand. "
+    "It shows losses too."
 )
 
 
@@ -66,8 +66,8 @@ def _measured(run: Run) -> str:
         return f"Measured on {run.at:%Y-%m-%d}. {report.machine_text(run)}"
     lines = "\n".join(f"- {each.at:%Y-%m-%d %H:%M}: {report.machine_text(each)}" for each in run.parts)
     return (
-        "Put together from several runs: every row of the tables is of the newest run that has it, and no ratio is of "
-        f"two.\n\n{lines}"
+        "This page combines several runs: every row of a table comes from the newest run that has it, and every ratio "
+        f"compares times of one run.\n\n{lines}"
     )
 
 

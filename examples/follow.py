@@ -1,4 +1,4 @@
-"""A cache that follows a stream table: it holds the rows of the table by adding up changes, and asks no query.
+"""A cache that follows a stream table: it keeps a copy of the rows by applying the changes, and runs no query.
 
     python examples/follow.py [FOLDER]
 
@@ -33,7 +33,7 @@ class Cache:
         self.rows: dict[str, dict[str, Any]] = {}
 
     def take(self, commit: CommitChanges) -> None:
-        """Do to the rows what the commit did to the table."""
+        """Apply the changes of one commit to the rows."""
         for kind, was, now, _ in commit.runs():
             if kind == "refresh":
                 self.rows.clear()
@@ -43,7 +43,7 @@ class Cache:
                 self.rows[row["region"]] = row
 
     def follow(self, changes: Subscription) -> None:
-        """Take commit after commit until the shop is closed."""
+        """Take one commit after the other until the shop is closed."""
         for commit in changes.commits():
             self.take(commit)
             print(
@@ -54,7 +54,7 @@ class Cache:
 
 
 def main(folder: Path) -> bool:
-    """Play it through; True if the cache is right."""
+    """Run the example; True if the cache equals the table."""
     with penstock.open(folder) as ps:
         ps.sql("""
             CREATE TABLE orders (id BIGINT, region STRING, amount DECIMAL(12,2));

@@ -151,7 +151,7 @@ def changes(dice: random.Random) -> list[tuple[str, list[str]]]:
 
 
 def time_recompute(ps: penstock.StreamTables, name: str) -> float:
-    """Seconds for computing the whole query and writing the result anew, as one would without Penstock."""
+    """Seconds to compute the whole query and overwrite a table with the result, as one would without Penstock."""
     started = time.perf_counter()
     ps.spark.sql(STREAM_TABLES[name]).write.format("delta").mode("overwrite").save(str(ps.path / "recompute" / name))
     return time.perf_counter() - started
@@ -169,8 +169,8 @@ def finish(ps: penstock.StreamTables, folder: Path) -> None:
     out.print("\n[bold]penstock graph[/bold]")
     out.print(Text(ps.graph().text()))
     out.print("[bold]penstock explain revenue[/bold] ")
-    told = ps.explain("revenue").text()
-    out.print(Text(told, overflow="ellipsis", no_wrap=True))
+    explained = ps.explain("revenue").text()
+    out.print(Text(explained, overflow="ellipsis", no_wrap=True))
     out.print("[bold]What to type next[/bold]")
     out.print(
         Text(

@@ -8,7 +8,7 @@ from soak.samples import Samples
 
 WIDTH, STRIP, LEFT, RIGHT, TOP = 900, 40, 190, 130, 60
 OF_TARGET = 1.3
-"""A strip is so much higher than its target."""
+"""A strip is this many times as high as its target."""
 
 
 def lag_plot(samples: Samples) -> Drawing:

@@ -1,4 +1,4 @@
-"""Somebody else's programs: a process that writes to the shop all the time, with delta-rs, until it is told to stop.
+"""Somebody else's programs: a process that writes to the shop all the time, with delta-rs, until it is stopped.
 
     every beat   new orders; every other one older orders change their status, some are deleted or returned
     now and then customers move, prices change, somebody compacts the orders

@@ -400,5 +400,5 @@ ON_SPARK = (
     _aged(),
     _with_constants(),
 )
-"""Shown as goldens; their SQL is Spark's own, so only Spark runs them."""
+"""Shown as goldens. Their text is Spark's own; tests/recorded_queries.py has their shapes for DuckDB."""
 BY_TITLE = {case.title: case for case in (*CASES, *ON_SPARK)}

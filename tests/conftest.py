@@ -1,6 +1,6 @@
 """One Spark and one PostgreSQL for the whole run, started for the first test that asks for it.
 
-A test that asks for `spark` is marked `spark` by that.
+A test is marked by the fixtures that it asks for; `starts.py` says how.
 """
 
 from __future__ import annotations
@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+from order import longest_first
+from starts import Guard
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -36,10 +39,14 @@ def pytest_sessionstart() -> None:
             del os.environ[name]
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if "spark" in getattr(item, "fixturenames", ()):
-            item.add_marker("spark")
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Guard(), "starts")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if hasattr(config, "workerinput"):
+        items[:] = longest_first(items)
 
 
 @pytest.fixture(scope="session")
@@ -48,11 +55,14 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     from penstock.engine.spark.session import start_session
     from penstock.settings import Settings
 
-    # Thousands of tiny queries: generated code and parallel collection cost more than they bring.
+    # Thousands of tiny queries: generated and well compiled code, parallel collection, and stages planned one by one
+    # cost more than they bring. What the engine sets for its own queries, it sets here too.
     brisk = {
-        "spark.driver.defaultJavaOptions": "-XX:+UseSerialGC",
+        "spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.sql.adaptive.enabled": "false",
+        "spark.databricks.delta.snapshotPartitions": "1",
     }
     small = Settings(driver_memory="2g", shuffle_partitions=2)
     session = start_session(tmp_path_factory.mktemp("warehouse"), small, extra=brisk)

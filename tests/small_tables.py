@@ -28,7 +28,8 @@ from delta_rs_rows import rows_of
 from penstock.compile.stored import SHOWN
 from penstock.engine.delta.definition import Definition
 from penstock.engine.delta.storage_schema import arrow_schema
-from penstock.engine.write.storage import DEFINITION_KEY, Storage
+from penstock.engine.write.storage import Storage
+from penstock.engine.write.table_properties import DEFINITION_KEY
 from penstock.names import WEIGHT
 from stored import alike
 

@@ -9,13 +9,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from penstock.engine.delta.commit_record import CommitRecord
 from penstock.engine.delta.storage_schema import arrow_schema, conform
-from penstock.engine.write.apply import Applier, Change, Kind
+from penstock.engine.write.apply import Applier, Change, ChangeKind
 from penstock.engine.write.commit import Committed, commit
 from penstock.engine.write.merge_predicate import OP
 from penstock.engine.write.storage import Storage
@@ -127,7 +128,7 @@ class Model:
     key: tuple[str, ...] | None
     rows: list[dict[str, Any]] = field(default_factory=list)
 
-    def apply(self, kind: Kind, rows: list[dict[str, Any]], schema_json: str | None = None) -> Counter[Any]:
+    def apply(self, kind: ChangeKind, rows: list[dict[str, Any]], schema_json: str | None = None) -> Counter[Any]:
         """Apply a change; returns its net effect on the bag of rows."""
         before = self.state()
         if kind == "append":
@@ -147,7 +148,7 @@ class Model:
         """The rows as a bag."""
         return bag(table(self.schema_json, self.rows), self.schema_json)
 
-    def _identity(self, row: dict[str, Any], kind: Kind) -> Any:
+    def _identity(self, row: dict[str, Any], kind: ChangeKind) -> Any:
         names = [name for name in row if name not in (OP, WEIGHT)] if kind == "bag" else self.key or ()
         return tuple(alike(row[name]) for name in names)
 
@@ -175,3 +176,9 @@ def apply_now(storage: Storage, change: Change, applier: Applier = "delta-rs", *
     """Pin and commit."""
     pin = storage.pin()
     return commit(storage, pin, change, record(), applier=applier, transaction_number=pin.next_transaction, **more)
+
+
+def action_kinds(storage: Storage, version: int) -> list[str]:
+    """The kinds of the actions in a commit of the table, in order."""
+    entry = Path(storage.path) / "_delta_log" / f"{version:020d}.json"
+    return [kind for line in entry.read_text().splitlines() for kind in json.loads(line)]

@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.changes.cell import Cell, per_row
-from penstock.changelog_types.notations import delta
-from penstock.changes.wire import weights
+from penstock.changelog_types.changelog_record import ChangelogRecord
+from penstock.changelog_types.notations import delta, weights
+from penstock.changelog_types.record_events import event_of_record
 from penstock.changes.wire.change_event import ChangeEvent
-from penstock.changes.wire.changelog_record import ChangelogRecord
 
 ROWS = 4096
 SUBSCRIBERS = 1000
@@ -46,7 +46,7 @@ CELLS = [
     Cell(
         "ChangeEvent, from a changelog record",
         20e-9,
-        lambda: per_row(lambda: ChangeEvent.from_changelog_record(_RECORD, 1), ROWS, 500),
+        lambda: per_row(lambda: event_of_record(_RECORD, 1), ROWS, 500),
         lambda: per_row(lambda: [dict(row) for row in _DICTS], len(_DICTS), 50),
     ),
     Cell(

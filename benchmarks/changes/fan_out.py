@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 from benchmarks.changes.cell import Cell
-from penstock.api import look
+from penstock.api import open_lazily
 from penstock.subscribe.subscription import Subscription
 from penstock.testing.published import Published, PublishedTable
 
@@ -18,7 +18,7 @@ ROWS = SUBSCRIBERS = 1000
 @cache
 def _followed() -> tuple[PublishedTable, list[Subscription]]:
     root = Path(mkdtemp(prefix="penstock-fan-out-"))
-    world = Published(root, look(root))
+    world = Published(root, open_lazily(root))
     table = world.keyed("followed", {"id": "long", "v": "long"}, ("id",))
     table.commit(put=[{"id": 0, "v": 0}], anew=True)
     return table, [world.tables.subscribe("followed") for _ in range(SUBSCRIBERS)]

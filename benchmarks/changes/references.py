@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.changes.cell import Cell, per_row
+from penstock.changelog_types.cdc_operation import CdcOperation
 from penstock.changelog_types.changelog_buffer import ChangelogBuffer
 from penstock.changelog_types.changelog_ref import ChangelogRef, refs
-from penstock.changes.wire.cdc_operation import CdcOperation
+from penstock.changelog_types.notification_ref import NotificationRef, aligned, write_notifications
 from penstock.changes.wire.event_type import EventType
-from penstock.changes.wire.notification_ref import NotificationRef, aligned, write_notifications
 
 ROWS = 4096
 _INDICES = np.arange(ROWS, dtype=np.uint32)

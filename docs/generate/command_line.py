@@ -5,7 +5,7 @@ from __future__ import annotations
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from penstock.cli.commands import app
+from penstock.cli.app import app
 
 PAGE = "reference/cli.md"
 
@@ -16,13 +16,11 @@ def text() -> str:
         "# Command line",
         "*Generated from the help of each command.*",
         "Every command works on one warehouse: `-w PATH`, else `PENSTOCK_WAREHOUSE`, else the current folder. With "
-        "`--json` "
-        "a command prints one JSON document and nothing else, errors included. It ends with 0 if it did what was "
-        "asked, "
-        "with 1 if not, and with 2 if it was called wrongly. What removes or rebuilds asks on a terminal; anywhere "
-        "else, and with `--json`, it needs `--yes`, and without it does nothing and ends with 2. SQL is taken at its "
-        "word: `penstock sql` asks only before a source is taken from stream tables that read it. `subscribe` goes on "
-        "until it is stopped, so its JSON comes in lines.",
+        "`--json` a command prints one JSON document and nothing else, errors included. The exit code is 0 if the "
+        "command did its work, 1 if it failed, and 2 if it was called wrongly. A command that removes or rebuilds asks "
+        "on a terminal. Elsewhere, and with `--json`, it needs `--yes`; without it, it does nothing and ends with 2. "
+        "`penstock sql` runs statements without asking, except those that take a source from stream tables that read "
+        "it. `subscribe` goes on until it is stopped, so its JSON comes in lines.",
         _help(),
     ]
     # Typer's group keeps its commands in the order of the listing.

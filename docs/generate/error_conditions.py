@@ -11,11 +11,11 @@ from penstock.errors import PenstockError, Retry
 PAGE = "reference/errors.md"
 
 _RETRY = {
-    Retry.NEVER: "Asked the same way, it is refused the same way.",
+    Retry.NEVER: "The same call is refused again.",
     Retry.CHANGE: "The stream table becomes ERROR, and is tried again when something that it reads, its definition or "
     "the settings have changed.",
-    Retry.REINITIALIZE: "The stored rows cannot be built upon. The same refresh, or the next, rebuilds them.",
-    Retry.BACKOFF: "It may be gone in a moment. Does not count towards suspension.",
+    Retry.REINITIALIZE: "The stored rows are no base for a delta. The same refresh, or the next, rebuilds them.",
+    Retry.BACKOFF: "It may be over in a moment. It does not count towards suspension.",
     Retry.BUG: "It should not happen. The stream table is suspended at once; please report it.",
 }
 
@@ -29,7 +29,7 @@ def text() -> str:
         "programs), a "
         "`retry` class (what to do), a text and a hint. `to_json()` gives all of it as plain data; the command line "
         "prints "
-        "the same with `--json`. Words in braces below are filled in with the facts.",
+        "the same with `--json`. Words in braces below stand for the facts of an error.",
         "## What to do",
         table(["Retry class", "Meaning"], [[code(each.value), meaning] for each, meaning in _RETRY.items()]),
         "## Conditions",
@@ -40,9 +40,9 @@ def text() -> str:
         parts += [_condition(error, heading=bool(members)) for error in members or [group]]
     parts.append(
         "## Errors of Spark and Delta\n\n"
-        "What Spark, Delta or the system raise during a refresh becomes one of the above. The condition decides, by "
-        "the longest entry that it begins with; else the class of its SQLSTATE; else telling words and the class of "
-        "the exception. What is not known is INTERNAL."
+        "An error of Spark, Delta or the system during a refresh becomes one of the above. The condition decides, by "
+        "the longest entry that it begins with; else the class of its SQLSTATE; else significant words and the class "
+        "of the exception. An unknown error is INTERNAL."
     )
     parts.append(table(["Condition", "Becomes"], [_meant(name, held) for name, held in sorted(CONDITIONS.items())]))
     parts.append(table(["SQLSTATE", "Becomes"], [_meant(f"{name}…", held) for name, held in SQL_STATES.items()]))
@@ -52,9 +52,9 @@ def text() -> str:
         "`status`, "
         "`history`, `explain` and in `RefreshResult.reason_code`; NOT_INCREMENTAL names one when mode INCREMENTAL was "
         "asked for.\n\n"
-        "Beside a code that refuses a query stands what was written, with its place: "
+        "A code that refuses a query comes with the construct and its place: "
         "`rand() at line 2, column 3 of the query`. Lines and columns count from 1 and begin with the query, after "
-        "`AS`; of a view they are those of its own text, and of a DataFrame it is the line of the Python file, if "
+        "`AS`. In a view they count in its own text. For a DataFrame the place is the line of the Python file, if "
         "the session keeps it."
     )
     parts += [_reason(name, meaning) for name, meaning in REASONS.items()]

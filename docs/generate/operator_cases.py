@@ -285,7 +285,7 @@ CASES: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("no source", "SELECT 1 AS one"),
             ("collation other than UTF8_BINARY", "SELECT DISTINCT region COLLATE UNICODE_CI AS r FROM orders"),
             ("result column of a type that cannot be compared", "SELECT id, payload FROM payloads"),
-            ("user-defined function", "SELECT id, twice(id) AS two FROM orders"),
+            ("function written in SQL", "SELECT id, twice(id) AS two FROM orders"),
         ),
     ),
 )

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from generate.operator_cases import CASES, SETUP
 from generate.table import code, table
 from penstock import api
-from penstock.compile.passes.admit import reproducible
 from penstock.compile.plan import Plan, compile_query
 from penstock.compile.store_groups import top_aggregate
 from penstock.engine.spark.registry import current_schema
 from penstock.engine.spark.result_settings import result_settings
 from penstock.operators.delta_query import DeltaQuery, LeafKind
+from penstock.operators.reproducible import reproducible
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

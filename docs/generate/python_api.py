@@ -17,22 +17,22 @@ from penstock.changes.wire.arrow_rows import ArrowRows
 from penstock.changes.wire.change_event import ChangeEvent, Delete, Insert, Snapshot, Update, Watermark
 from penstock.changes.wire.commit_changes import CommitChanges
 from penstock.changes.wire.kv_watch_event import KvWatchEvent
+from penstock.ddl.outcome import StreamTableInfo
+from penstock.ddl.repair import RepairReport
 from penstock.engine.changelog.changelog import Changelog, Entry
 from penstock.engine.write.layout import FileLayout
+from penstock.layout.advise import LayoutAdvice
+from penstock.layout.optimize import OptimizeResult
 from penstock.monitor.diagnose.diagnosis import Diagnosis
 from penstock.monitor.diagnose.findings import Finding
 from penstock.monitor.health import Health, SchedulerHealth
 from penstock.monitor.picture import GraphPicture
 from penstock.monitor.stats import StatsRow
 from penstock.monitor.status import StatusRow
-from penstock.refresh.advise import LayoutAdvice
-from penstock.refresh.audit import AuditReport
-from penstock.refresh.explain import Explanation
-from penstock.refresh.optimize import OptimizeResult
-from penstock.refresh.outcome import StreamTableInfo
-from penstock.refresh.repair import RepairReport
+from penstock.reading.audit import AuditReport
+from penstock.reading.explain import Explanation
+from penstock.reading.version_history import StoredVersion
 from penstock.refresh.result import Progress, RefreshResult
-from penstock.refresh.shown import ShownVersion
 from penstock.subscribe.all_changes import AllChanges
 from penstock.subscribe.backpressure import Policy
 from penstock.subscribe.callback import CallbackSubscription
@@ -108,10 +108,11 @@ _SECTIONS = {
         "changelog",
     ],
     "Looking": ["status", "diagnose", "history", "versions", "graph", "info", "describe", "show_create"],
-    "Monitoring": ["stats", "reset_stats", "alerts", "on_alert", "health", "serve"],
+    "Monitoring": ["stats", "reset_stats", "alerts", "on_alert", "health", "serve_metrics"],
     "Care": ["start", "advise", "optimize", "repair", "lost", "close"],
 }
 _SAME = {"refresh_stream_table": "refresh", "pgt_status": "status", "refresh_history": "history", "st_graph": "graph"}
+_OLD = {"serve": "serve_metrics"}
 _PROPERTIES = ["spark", "settings", "path"]
 _RESULTS = [
     RefreshResult,
@@ -123,7 +124,7 @@ _RESULTS = [
     Diagnosis,
     Finding,
     RefreshRecord,
-    ShownVersion,
+    StoredVersion,
     GraphPicture,
     StatsRow,
     Alert,
@@ -163,12 +164,12 @@ def text() -> str:
     _check_complete()
     parts = [
         "# Python",
-        "*Generated from the signatures and docstrings of `src/penstock/api.py`.*",
+        "*Generated from the signatures and docstrings of `src/penstock/api`.*",
         "Everything is a method of one object, `StreamTables`, which `penstock.open` returns. Errors are "
         "`PenstockError`s, "
         "see [errors](errors.md).",
         _callable("penstock.open", api.open, heading="##"),
-        _callable("penstock.look", api.look, heading="##"),
+        _callable("penstock.open_lazily", api.open_lazily, heading="##"),
         _callable("penstock.repair", api.repair, heading="##"),
         "## StreamTables\n\n" + inspect.cleandoc(api.StreamTables.__doc__ or ""),
         "It is a context manager: `with penstock.open(…) as ps:` closes it at the end.\n\n"
@@ -184,6 +185,13 @@ def text() -> str:
         "## Other names\n\nThe same methods under longer names, for code that was written for another stream table "
         "system.\n\n" + table(["Name", "Same as"], [[code(name), code(same)] for name, same in _SAME.items()])
     )
+    parts.append(
+        "## Old names\n\nThey work for one more release, with a `DeprecationWarning`.\n\n"
+        + table(
+            ["Name", "Now"],
+            [[code(name), code(now)] for name, now in {"penstock.look": "penstock.open_lazily", **_OLD}.items()],
+        )
+    )
     parts.append("## Results")
     parts += [_result(each) for each in _RESULTS]
     parts.append(
@@ -195,7 +203,7 @@ def text() -> str:
 
 
 def _check_complete() -> None:
-    listed = {name for names in _SECTIONS.values() for name in names} | set(_SAME) | set(_PROPERTIES)
+    listed = {name for names in _SECTIONS.values() for name in names} | set(_SAME) | set(_OLD) | set(_PROPERTIES)
     public = {name for name in vars(api.StreamTables) if not name.startswith("_")}
     assert public == listed, f"described and public names differ: {public ^ listed}"
 

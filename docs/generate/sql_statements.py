@@ -5,6 +5,7 @@ from __future__ import annotations
 from generate.table import code, table
 from penstock.api import StreamTables
 from penstock.lang.parse import GRAMMAR
+from penstock.settings import DEFAULT_LAG
 
 PAGE = "reference/sql.md"
 
@@ -13,8 +14,8 @@ _ABOUT: dict[str, tuple[str, str, str]] = {
         "Defines a stream table and fills it. Everything is checked first: name, query, key, mode, graph. A "
         "statement that "
         "is refused leaves nothing behind.\n\n"
-        "- `TARGET LAG` says how old the rows may get. Left out it is 1 minute. `DOWNSTREAM` takes the smallest lag "
-        "of the "
+        f"- `TARGET LAG` says how old the rows may get. Left out it is {DEFAULT_LAG}. `DOWNSTREAM` takes the smallest "
+        "lag of the "
         "stream tables that read this one.\n"
         "- `REFRESH MODE AUTO` (the default) is incremental where every part of the query has a delta rule, else "
         "full with a "
@@ -26,9 +27,10 @@ _ABOUT: dict[str, tuple[str, str, str]] = {
         "- `OR REPLACE` gives an existing stream table another definition; the rows are rebuilt in one commit, and "
         "stay if "
         "nothing that matters has changed. `IF NOT EXISTS` leaves an existing one alone.\n"
-        "- `CASCADE`, with `OR REPLACE`: also if stream tables that read it could not read it any more. Without it "
-        "that is refused, and they are named (READERS_BREAK). They keep their rows and have an error until they are "
-        "given another query.\n\n"
+        "- `CASCADE`, with `OR REPLACE`: replace the query even if stream tables could then no longer read this one. "
+        "Without it the statement is refused, and the error names them (READERS_BREAK). They keep their rows and "
+        "have an error "
+        "until they get another query.\n\n"
         "Clauses may come in any order before `AS`.",
         "CREATE STREAM TABLE revenue TARGET LAG '5 minutes' AS\nSELECT region, sum(amount) AS total FROM orders "
         "GROUP BY region",
@@ -38,8 +40,8 @@ _ABOUT: dict[str, tuple[str, str, str]] = {
         "Changes one thing. A new query is checked as in CREATE and the rows are rebuilt at once, in one commit. A "
         "suspended "
         "stream table is left out by `tick`; a refresh by name still runs and does not resume it. RESUME forgets "
-        "counted errors. A query under which other stream tables could not read this one any more is refused, and they "
-        "are named (READERS_BREAK); `CASCADE` puts it in force all the same.",
+        "counted errors. A query that would break the queries of other stream tables is refused, and the error names "
+        "them (READERS_BREAK); `CASCADE` replaces the query anyway.",
         "ALTER STREAM TABLE revenue SET TARGET LAG '1 hour'",
         "A message.",
     ),
@@ -51,15 +53,15 @@ _ABOUT: dict[str, tuple[str, str, str]] = {
         "A message.",
     ),
     "REFRESH": (
-        "Brings a stream table up to now, its upstream stream tables first, all at one version of every source.",
+        "Refreshes a stream table, its upstream stream tables first, all at one version of every source.",
         "REFRESH STREAM TABLE revenue",
         "One row: name, action, reason, rows_inserted, rows_deleted, version, seconds.",
     ),
     "REFRESH ALL": (
-        "Brings all stream tables up to now, all at one version of every source; those that are suspended are left "
-        "alone. One that fails does not stop the others; then the statement ends with NOT_ALL_REFRESHED.\n\n"
-        "`REFRESH [TABLE] name` without the word STREAM is Spark's own. Of a stream table it does what `REFRESH STREAM "
-        "TABLE` does; of other tables it does what it does in Spark, and the answer says so.",
+        "Refreshes all stream tables that are not suspended, all at one version of every source. A refresh that fails "
+        "does not stop the others; the statement then ends with NOT_ALL_REFRESHED.\n\n"
+        "`REFRESH [TABLE] name` without the word STREAM is Spark's own. On a stream table it does what `REFRESH STREAM "
+        "TABLE` does; on other tables it does what it does in Spark, and the answer says so.",
         "REFRESH STREAM TABLES",
         "A row each: name, action, reason, rows_inserted, rows_deleted, version, seconds.",
     ),
@@ -82,8 +84,7 @@ _ABOUT: dict[str, tuple[str, str, str]] = {
         "A row each: column, type.",
     ),
     "DESCRIBE HISTORY": (
-        "The newest refreshes first, 20 unless told otherwise. Without the words STREAM TABLE the statement is "
-        "Delta's own.",
+        "The newest refreshes first, 20 without LIMIT. Without the words STREAM TABLE the statement is Delta's own.",
         "DESCRIBE HISTORY STREAM TABLE revenue LIMIT 5",
         "A row each: started_at, action, status, reason, rows_inserted, rows_deleted, delta_rows, rows_read, "
         "rows_at_rest, rows_written, commit_version, seconds.",
@@ -137,8 +138,9 @@ def text() -> str:
         f"The ones on "
         "this page are Penstock's; every other statement goes to Spark as it was written. A script is parsed whole "
         "before "
-        "any of it runs. A statement of ours that cannot be read is refused with the place and the grammar.",
-        "Words in capitals are keywords, in any case. `[ ]` may be left out, `|` separates choices. Names are `table`, "
+        "any of it runs. If a statement for stream tables cannot be read, the error shows the place and the grammar.",
+        "Words in capitals are keywords, in any case. Parts in `[ ]` are optional, `|` separates choices. "
+        "Names are `table`, "
         "`schema.table` or `catalog.schema.table`, quoted with backticks where needed. `query` is one Spark query; "
         "its text "
         "is kept as it was written, comments included.",
@@ -166,7 +168,7 @@ def text() -> str:
         )
     )
     parts.append(
-        "## Not there yet\n\n`EMIT …` at the end of a query is recognised and refused with a message, so that a script "
-        "does not take it for something else."
+        "## Not available yet\n\nThe parser recognises `EMIT …` at the end of a query and refuses it with a message, "
+        "so that it is not read as a part of the query."
     )
     return "\n\n".join(parts) + "\n"

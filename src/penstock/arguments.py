@@ -1,4 +1,4 @@
-"""Arguments of public functions, checked at the door: before anything is looked at, let alone changed.
+"""Arguments of public functions, checked before the function reads or changes anything.
 
 `@checked` on a function, or on a class for all its public methods, reads the annotations. A call that does not fit them
 is `InvalidArgument`: it names the argument, what was given and what is accepted, with an example. One parameter name
@@ -36,7 +36,7 @@ class Parameter:
     least: int = -_WHOLE
     most: int = _WHOLE - 1
     has_zone: bool = False
-    """A moment without a time zone is none."""
+    """A moment needs a time zone."""
 
 
 QUERY: Final = '"SELECT region, sum(amount) AS total FROM orders GROUP BY region"'
@@ -95,13 +95,13 @@ PARAMETERS: Final[Mapping[str, Parameter]] = {
     "by": Parameter("timedelta(seconds=1)"),
     "seconds": Parameter("1.5"),
 }
-"""Parameter, or function and parameter where a name means something else → what is said of it."""
+"""Parameter, or function and parameter where a name means something else → what it accepts."""
 
 
 def checked(call: Checked) -> Checked:
     """Check every call of a public function, or of every public method of a class.
 
-    What the table does not know is between objects of ours, and not checked.
+    A parameter that is missing from the table passes objects of Penstock, and is not checked.
     """
     if isinstance(call, type):
         for name, method in vars(call).items():
@@ -115,7 +115,7 @@ def checked(call: Checked) -> Checked:
     needed = [each for each in signature.parameters.values() if each.default is each.empty]
 
     @wraps(call)
-    def at_the_door(*given: Any, **named: Any) -> Any:
+    def check_and_call(*given: Any, **named: Any) -> Any:
         if not named and len(given) == len(needed) == 1 and needed[0].name == "self":
             return call(*given)
         if not kinds:
@@ -126,51 +126,53 @@ def checked(call: Checked) -> Checked:
             _refuse_call(call.__name__, signature, given, named)
         for name, value in bound.arguments.items():
             if name in PARAMETERS:
-                # Read once, here: what is checked is what is handed on.
+                # An iterator can be read once: the function gets the values that were checked.
                 value = tuple(value) if isinstance(value, Iterator) and _is_many(kinds[name]) else value
                 check_argument(call.__name__, name, kinds[name], value)
                 bound.arguments[name] = value
         return call(*bound.args, **bound.kwargs)
 
-    return at_the_door  # type: ignore[return-value]
+    return check_and_call  # type: ignore[return-value]
 
 
 def check_argument(call: str, name: str, kind: Any, value: Any) -> None:
     """Raise InvalidArgument unless a value fits an annotation and what the table says of the parameter."""
-    said = PARAMETERS.get(f"{call}.{name}") or PARAMETERS[name]
-    fix = f"Give {accepted(kind)}, such as {said.example}."
+    parameter = PARAMETERS.get(f"{call}.{name}") or PARAMETERS[name]
+    fix = f"Give {describe_type(kind)}, such as {parameter.example}."
     if not fits(value, kind):
         if isinstance(value, (list, tuple, set)) and value and all(fits(each, kind) for each in value):
-            fix = f"Give one at a time: {accepted(kind)}, such as {said.example}."
+            fix = f"Give one at a time: {describe_type(kind)}, such as {parameter.example}."
         elif type(value).__module__.startswith("pandas."):
             fix += " Of pandas' rows make a table first: ps.spark.createDataFrame(…).write.saveAsTable(…)."
-        raise InvalidArgument(call=call, why=f"was given {shown(value)} for {name}", fix=fix)
-    if isinstance(value, int) and not said.least <= value <= said.most:
-        bounds = f"from {said.least} to {said.most}"
-        if said.most >= _WHOLE - 1:
-            bounds = f"from {said.least} on" if -_WHOLE <= value <= said.most else "that 64 bits hold"
-        fix = f"Give a whole number {bounds}, such as {said.example}."
+        raise InvalidArgument(call=call, why=f"was given {describe_value(value)} for {name}", fix=fix)
+    if isinstance(value, int) and not parameter.least <= value <= parameter.most:
+        bounds = f"from {parameter.least} to {parameter.most}"
+        if parameter.most >= _WHOLE - 1:
+            bounds = f"from {parameter.least} on" if -_WHOLE <= value <= parameter.most else "that 64 bits hold"
+        fix = f"Give a whole number {bounds}, such as {parameter.example}."
         raise InvalidArgument(call=call, why=f"was given {value} for {name}", fix=fix)
     if isinstance(value, float) and (math.isnan(value) or value > TIMEOUT_MAX):
-        fix = f"Give a number of seconds that can be waited, such as {said.example}."
+        fix = f"Give a number of seconds that can be waited, such as {parameter.example}."
         raise InvalidArgument(call=call, why=f"was given {value} for {name}", fix=fix)
     if isinstance(value, str) and not _is_unicode(value):
-        fix = f"Give text whose characters Unicode has, such as {said.example}."
+        fix = f"Give text whose characters Unicode has, such as {parameter.example}."
         raise InvalidArgument(call=call, why=f"was given {ascii(value)[:60]} for {name}, half a character", fix=fix)
-    if said.has_zone and isinstance(value, datetime) and value.tzinfo is None:
-        fix = f"Give a moment that says its time zone, such as {said.example}."
-        raise InvalidArgument(call=call, why=f"was given {shown(value)} for {name}, without a time zone", fix=fix)
+    if parameter.has_zone and isinstance(value, datetime) and value.tzinfo is None:
+        fix = f"Give a moment that says its time zone, such as {parameter.example}."
+        raise InvalidArgument(
+            call=call, why=f"was given {describe_value(value)} for {name}, without a time zone", fix=fix
+        )
 
 
 def fits(value: Any, kind: Any) -> bool:
-    """True if a value is of the annotated type. Text is never taken for a list of letters, nor a truth for a number."""
+    """True if a value is of the annotated type. Text is no list of letters, and True is no number."""
     origin, inner = get_origin(kind), get_args(kind)
     if kind is Any:
         return True
     if origin in (Union, types.UnionType):
         return any(fits(value, each) for each in inner)
     if origin is Literal:
-        # Which of them there are, whoever takes the value knows better.
+        # The function itself names the choices when it refuses one.
         return isinstance(value, type(inner[0]))
     if origin is Callable or kind is Callable:
         return callable(value)
@@ -190,7 +192,7 @@ def fits(value: Any, kind: Any) -> bool:
 
 
 def _is_unicode(text: str) -> bool:
-    """False of text with half of a pair of surrogates, as is left where a name of a file could not be decoded."""
+    """False for text with half a surrogate pair, as in a file name that could not be decoded."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -209,7 +211,10 @@ def _is_many(kind: Any) -> bool:
 
 
 def _is_namesake(value: Any, kind: type) -> bool:
-    """A class of the same name in the same package: Spark Connect's session is not a session of ours, and says so."""
+    """True for a class of the same name in the same package.
+
+    So a session of Spark Connect passes here, and is refused later with its own reason.
+    """
     package = kind.__module__.partition(".")[0]
     return any(
         each.__name__ == kind.__name__ and each.__module__.partition(".")[0] == package for each in type(value).__mro__
@@ -229,26 +234,26 @@ _WORDS: Final[Mapping[Any, str]] = {
 }
 
 
-def accepted(kind: Any) -> str:
+def describe_type(kind: Any) -> str:
     """An annotation in words.
 
-    >>> accepted(str | timedelta | None)
+    >>> describe_type(str | timedelta | None)
     'text, a timedelta or None'
     """
     origin = get_origin(kind)
     if origin in (Union, types.UnionType):
-        words = [accepted(each) for each in get_args(kind) if each.__name__ != "UnsetType"]
+        words = [describe_type(each) for each in get_args(kind) if each.__name__ != "UnsetType"]
         return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
     if origin is Literal:
         return " or ".join(repr(each) for each in get_args(kind))
     if origin is not None and origin is not Callable:
-        return "a mapping" if issubclass(origin, Mapping) else f"a list of {accepted(get_args(kind)[0])}"
+        return "a mapping" if issubclass(origin, Mapping) else f"a list of {describe_type(get_args(kind)[0])}"
     known = _WORDS.get(origin or kind)
     return known or ("a Spark DataFrame" if kind.__name__ == "DataFrame" else f"a {kind.__name__}")
 
 
-def shown(value: Any) -> str:
-    """What was given, in words: its type, and if that is short, itself."""
+def describe_value(value: Any) -> str:
+    """A value in words: its type, and itself if that is short."""
     if value is None or isinstance(value, bool):
         return repr(value)
     kind = type(value)
@@ -277,12 +282,12 @@ def _refuse_call(call: str, signature: inspect.Signature, given: tuple[Any, ...]
         by_name = [each for each in names if each not in in_order and each not in named]
         fix = f"Give the others by name: {', '.join(f'{each}=…' for each in by_name)}." if by_name else "Leave it out."
         taken = f"only {', '.join(in_order)}" if in_order else "nothing"
-        value = shown(given[len(in_order) - count])
+        value = describe_value(given[len(in_order) - count])
         raise InvalidArgument(call=call, why=f"takes {taken} by position, and was given {value} too", fix=fix) from None
     twice = [name for name in in_order[:count] if name in named]
     if twice:
         fix = "Give it once."
         raise InvalidArgument(call=call, why=f"was given {twice[0]} twice", fix=fix) from None
     missing = next(each for each in in_order[count:] if each not in named)
-    said = PARAMETERS.get(f"{call}.{missing}") or PARAMETERS[missing]
-    raise InvalidArgument(call=call, why=f"needs {missing}", fix=f"Give one, such as {said.example}.") from None
+    parameter = PARAMETERS.get(f"{call}.{missing}") or PARAMETERS[missing]
+    raise InvalidArgument(call=call, why=f"needs {missing}", fix=f"Give one, such as {parameter.example}.") from None

@@ -1,7 +1,7 @@
 """Everything Penstock can raise, sorted by what the caller should do about it.
 
     PenstockError
-    ├── UsageError                what was asked for cannot be done as asked            NEVER
+    ├── UsageError                the call cannot be carried out as made                NEVER
     │   ├── InvalidName, InvalidTargetLag, InvalidMode, InvalidSetting, InvalidStatement, InvalidRun, InvalidFilter
     │   ├── InvalidArgument, InvalidValue, CalledByProgress, PackageMissing, StreamTableGone, NoKey
     │   ├── NotRetained, NotReached, SubscriptionExists, SubscriptionNotFound, SubscriptionEnded
@@ -14,19 +14,19 @@
     │   └── SessionMisconfigured, JavaUnusable, JarsUnavailable, WarehouseUnusable, CatalogUnusable
     ├── QueryError                the defining query is at fault                        CHANGE
     │   ├── QueryInvalid          Spark cannot analyse it
-    │   ├── StatementFailed       Spark refuses a statement of its own, or cannot finish it
+    │   ├── StatementFailed       Spark refuses a plain statement, or cannot finish it
     │   ├── QueryFailed           it raises when run (division by zero, overflow, …)
     │   ├── NotIncremental        it has no local delta rule: carries a reason code
     │   ├── KeyViolated           a declared KEY is not unique
-    │   ├── KeyColumnMissing      it names no column of the result
-    │   └── UnstorableColumn      a result column that a stream table cannot hold
-    ├── SourceError               a source is not what it was
+    │   ├── KeyColumnMissing      a declared KEY names a column that the result lacks
+    │   └── UnstorableColumn      a Delta table cannot hold a column of the result
+    ├── SourceError               a source has changed or is gone
     │   ├── SourceMissing         dropped, or moved away                                CHANGE
-    │   ├── SourceCopied          two folders hold the files of one table               CHANGE
+    │   ├── SourceCopied          two folders hold the files of one Delta table         CHANGE
     │   ├── SourceChanged         columns the query uses were renamed, dropped, retyped  REINITIALIZE
     │   └── FrontierLost          the old version can no longer be read                 REINITIALIZE
     ├── StorageError
-    │   ├── CommitConflict        somebody else committed first                         BACKOFF
+    │   ├── CommitConflict        another writer committed first                        BACKOFF
     │   ├── LeaseLost             another worker took the table over                    BACKOFF
     │   ├── TableBusy             another worker is refreshing it now                   BACKOFF
     │   ├── StorageMissing        the stream table's own Delta table is gone            CHANGE
@@ -39,11 +39,11 @@
     │   └── StorageUnreachable    files could not be read or written for the moment
     ├── ChangeError               a change event is at fault                            NEVER
     │   ├── InvalidChange         it contradicts itself, or does not fit its type
-    │   ├── UnreadableChange      the bytes are not what they should be
-    │   ├── NotConvertible        another notation needs what it does not have
-    │   └── NotOneRowPerKey       two rows of one key at once
+    │   ├── UnreadableChange      its bytes are damaged, or of another format
+    │   ├── NotConvertible        another notation cannot express it
+    │   └── NotOneRowPerKey       two rows have one key at the same time
     ├── RecordError               a change record cannot be read, written or applied
-    │   ├── InvalidChangeRecord   it is damaged, or says nothing that can be applied      NEVER
+    │   ├── InvalidChangeRecord   it is damaged, or holds nothing that can be applied   NEVER
     │   ├── LsnGap                records before it are missing                         NEVER
     │   ├── PayloadDiverged       another record was applied under its LSN              REINITIALIZE
     │   └── StaleTerm             its sender was replaced                               NEVER
@@ -63,7 +63,7 @@ from enum import StrEnum
 from typing import Any, ClassVar, Final
 
 NOT_WRITABLE: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
-"""What the system answers where this user may not write; see `ReadOnly`."""
+"""The system's error numbers for a place that this user may not write to; see `ReadOnly`."""
 
 
 class Retry(StrEnum):
@@ -84,7 +84,7 @@ class PenstockError(Exception):
     message: ClassVar[str] = "{detail}"
     hint: ClassVar[str] = ""
     hint_while_defining: ClassVar[str] = ""
-    """What to do if it happens in CREATE or ALTER … AS, where that is something else: nothing of them stays."""
+    """The hint in CREATE and ALTER … AS, if it differs there: a definition that fails leaves nothing behind."""
 
     def __init__(self, **facts: Any) -> None:
         self.facts = facts
@@ -94,7 +94,7 @@ class PenstockError(Exception):
         super().__init__(self.text)
 
     def while_defining(self) -> PenstockError:
-        """The same error where a stream table was being created, or given another query."""
+        """The same error, raised while a stream table was created or given another query."""
         return type(self)(**{**self.facts, "defining": True})
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -158,7 +158,7 @@ class InvalidSetting(UsageError):
 
 
 class InvalidArgument(UsageError):
-    """A call of a function with an argument of the wrong type, one too many, or one too few."""
+    """A call with an argument of the wrong type, one too many, or one too few."""
 
     condition = "INVALID_ARGUMENT"
     message = "{call}() {why}"
@@ -166,15 +166,15 @@ class InvalidArgument(UsageError):
 
 
 class CalledByProgress(UsageError):
-    """A function for progress asked for work on a stream table, and the work that it is told of waits for it."""
+    """A progress function asked for work on a stream table, while the work that it observes waits for it."""
 
     condition = "CALLED_BY_PROGRESS"
-    message = "a function that is told of the progress of {name} cannot refresh or optimize: that work waits for it"
-    hint = "Let it note what is to be done, and do that when the refresh has returned."
+    message = "a progress function cannot refresh or optimize: the work on {name} waits until it returns"
+    hint = "Let the function note what to do, and do it after the refresh has returned."
 
 
 class InvalidValue(UsageError):
-    """An argument of a call that is none of those it can be."""
+    """A call with an argument that is not one of the allowed values."""
 
     condition = "INVALID_VALUE"
     message = "{what} = {value!r} is refused"
@@ -182,7 +182,7 @@ class InvalidValue(UsageError):
 
 
 class PackageMissing(UsageError):
-    """Something was asked for that needs a package which is not installed."""
+    """The call needs a package that is not installed."""
 
     condition = "PACKAGE_MISSING"
     message = "{what} needs the package {package}, which is not installed"
@@ -190,7 +190,7 @@ class PackageMissing(UsageError):
 
 
 class InvalidStatement(UsageError):
-    """A stream table statement that cannot be parsed, or is not one of ours."""
+    """A stream table statement that cannot be parsed, or that does not exist."""
 
     condition = "INVALID_STATEMENT"
     message = "cannot read this statement: {why}{where}"
@@ -241,7 +241,7 @@ class SubscriptionExists(UsageError):
     """A durable subscription has that name already."""
 
     condition = "SUBSCRIPTION_EXISTS"
-    message = "there is a subscription named {name} already"
+    message = "a subscription named {name} already exists"
     hint = "It reads {stream_table}. Choose another name, or drop it: penstock subscriptions --drop {name}"
 
 
@@ -250,7 +250,7 @@ class SubscriptionNotFound(UsageError):
 
     condition = "SUBSCRIPTION_NOT_FOUND"
     message = "there is no subscription named {name}"
-    hint = "`penstock subscriptions` lists those that there are."
+    hint = "`penstock subscriptions` lists the durable subscriptions."
 
 
 class SubscriptionEnded(UsageError):
@@ -262,23 +262,23 @@ class SubscriptionEnded(UsageError):
 
 
 class StreamTableGone(UsageError):
-    """A stream table that somebody follows is no longer there."""
+    """The stream table that a subscription follows is gone."""
 
     condition = "STREAM_TABLE_GONE"
     message = "{name} can no longer be followed: {why}"
-    hint = "If there is a stream table of that name again, subscribe to it anew."
+    hint = "If a stream table of that name exists again, subscribe to it again."
 
 
 class NoKey(UsageError):
-    """The keys of a stream table were to be watched that has none."""
+    """A watch needs a key, and the stream table has none."""
 
     condition = "NO_KEY"
-    message = "{name} has no key that could be watched: its rows have none, or a part of it is not shown"
-    hint = "Create it with KEY (…), or show all columns that it groups by; or subscribe to all its changes."
+    message = "{name} has no key to watch: its rows have no key, or a column of the key is hidden"
+    hint = "Create it with KEY (…), or select every column that it groups by; or subscribe to all its changes."
 
 
 class NotRetained(UsageError):
-    """Changes were asked for that are no longer kept."""
+    """The requested changes are no longer kept."""
 
     condition = "NOT_RETAINED"
     message = "{what} of {name} is no longer retained (earliest retained is {earliest})"
@@ -286,10 +286,10 @@ class NotRetained(UsageError):
 
 
 class NotReached(UsageError):
-    """Changes were asked for after a point that the stream table has not reached."""
+    """The requested changes begin after a point that the stream table has not reached."""
 
     condition = "NOT_REACHED"
-    message = "{what} of {name} is not there yet (the newest is {newest})"
+    message = "{what} of {name} does not exist yet (the newest is {newest})"
     hint = "Ask for an earlier point, or for the changes from now on."
 
 
@@ -302,15 +302,15 @@ class InvalidTokens(UsageError):
 
 
 class OpenToOthers(UsageError):
-    """A server without tokens would be seen by other hosts."""
+    """A server without tokens would be open to other hosts."""
 
     condition = "OPEN_TO_OTHERS"
-    message = "without tokens everybody who reaches {host} could read every stream table"
-    hint = "Give --tokens FILE, listen on 127.0.0.1, or say with --open that this is wanted."
+    message = "without tokens, anyone who reaches {host} could read every stream table"
+    hint = "Give --tokens FILE, listen on 127.0.0.1, or add --open if you want this."
 
 
 class PortTaken(UsageError):
-    """A server cannot listen where it was told to."""
+    """A server cannot listen at the given address."""
 
     condition = "PORT_TAKEN"
     message = "cannot listen on {host}:{port}: {why}"
@@ -318,31 +318,31 @@ class PortTaken(UsageError):
 
 
 class NotConfirmed(UsageError):
-    """A command that removes or rebuilds was given where nobody can be asked."""
+    """A command that removes or rebuilds needs a confirmation, and has no terminal to ask at."""
 
     condition = "NOT_CONFIRMED"
-    message = "this needs a yes, and nobody can be asked here: {question}"
-    hint = "Add --yes to do it without being asked. Nothing was done."
+    message = "this needs your confirmation: {question}"
+    hint = "Nothing was done. Add --yes to confirm."
 
 
 class NotAuthenticated(UsageError):
-    """A request without a token that is known."""
+    """A request without a token that the server knows."""
 
     condition = "NOT_AUTHENTICATED"
-    message = "who asks is not known: {why}"
+    message = "the client is not authenticated: {why}"
     hint = "Send the header Authorization: Bearer TOKEN; EventSource and WebSocket may use ?access_token=TOKEN."
 
 
 class NotGranted(UsageError):
-    """A request for a stream table that its token does not open."""
+    """A request for a stream table that its token does not grant."""
 
     condition = "NOT_GRANTED"
     message = "{who} may not read {name}"
-    hint = "Add it to the tables of [{who}] in the file of tokens, and start the server anew."
+    hint = "Add it to the tables of [{who}] in the file of tokens, and restart the server."
 
 
 class RequestRefused(UsageError):
-    """A request that comes through a web page, or under a name, that was not allowed."""
+    """A request from a web page, or to a host name, that the server does not allow."""
 
     condition = "REQUEST_REFUSED"
     message = "the request is refused: {why}"
@@ -350,36 +350,36 @@ class RequestRefused(UsageError):
 
 
 class RequestTooLarge(UsageError):
-    """A request with more bytes than any of ours needs."""
+    """A request with more bytes than the server reads."""
 
     condition = "REQUEST_TOO_LARGE"
-    message = "the request has {size} bytes, of {limit} allowed"
-    hint = "Everything can be asked in the address; send no body."
+    message = "the request has {size} bytes; {limit} are allowed"
+    hint = "Put everything into the address, and send no body."
 
 
 class TooManyClients(UsageError):
-    """The server has as many connections as it may."""
+    """The server has reached its limit of connections."""
 
     condition = "TOO_MANY_CLIENTS"
     retry = Retry.BACKOFF
-    message = "the server has its {limit} connections already"
+    message = "the server already has {limit} connections, its limit"
     hint = "Try again later, close streams that nobody reads, or raise --connections."
 
 
 class TooSlow(UsageError):
-    """A client of a stream fell behind and had asked to be cut off then."""
+    """A client with policy=close fell behind its stream."""
 
     condition = "TOO_SLOW"
-    message = "{events} events of {name} came before this client had taken those before them"
-    hint = "Go on after LSN {position}, or use policy=block, which reads what was missed from the table itself."
+    message = "this client is too slow: {events} events of {name} left memory before it had read them"
+    hint = "Go on after LSN {position}, or use policy=block, which reads missed events from the table itself."
 
 
 class ServerStopping(UsageError):
-    """The server stops, so streams end."""
+    """The server is stopping, so its streams end."""
 
     condition = "SERVER_STOPPING"
     retry = Retry.BACKOFF
-    message = "the server stops"
+    message = "the server is stopping"
     hint = "Connect again, after LSN {position}."
 
 
@@ -392,39 +392,39 @@ class HasConsumers(UsageError):
 
 
 class IsStreamTable(UsageError):
-    """A statement for plain tables and views would take a stream table's name or change what is stored for it."""
+    """A statement for plain tables and views would take a stream table's name or change its storage."""
 
     condition = "IS_STREAM_TABLE"
-    message = "{name} is {what}, and this is no statement for one: {statement}"
+    message = "{statement} cannot be used here: {name} is {what}"
     hint = "{fix}"
 
 
 class SchemaHoldsStreamTables(UsageError):
-    """A schema with stream tables in it would be dropped."""
+    """A statement would drop a schema that holds stream tables."""
 
     condition = "SCHEMA_HOLDS_STREAM_TABLES"
-    message = "{statement} would take the names of {names} away, which would go on being refreshed"
-    hint = "Drop them first, those that read others before these: {drops}"
+    message = "{statement} would remove the names of {names}, but not stop their refreshes"
+    hint = "Drop them first, readers before the tables that they read: {drops}"
 
 
 class HasReaders(UsageError):
-    """What stream tables read would be dropped, renamed or put in another's place."""
+    """A statement would drop, rename or replace what stream tables read."""
 
     condition = "HAS_READERS"
     message = "{statement} would take {sources} from {readers}"
     hint = (
-        "The stored rows would stay; the next refresh would rebuild them, or be an error until the name is back. To do "
-        "it all the same: penstock sql --yes, or ps.sql(…, yes=True)."
+        "The stored rows would stay; the next refresh would rebuild them, or fail until the name is back. To do "
+        "it anyway: penstock sql --yes, or ps.sql(…, yes=True)."
     )
 
 
 class ReadersBreak(UsageError):
-    """Another query for a stream table, under which others could not read it any more."""
+    """The new query of a stream table would break the queries of stream tables that read it."""
 
     condition = "READERS_BREAK"
-    message = "with this query {name} could not be read any more by {readers}"
+    message = "with this query {name} could no longer be read by {readers}"
     hint = (
-        "Keep those columns, or give the readers another query first. To do it all the same, and leave them with their "
+        "Keep those columns, or change the readers' queries first. To do it anyway, and leave the readers with their "
         "rows and an error: CASCADE before AS, penstock … --yes, or cascade=True."
     )
 
@@ -438,7 +438,7 @@ class CycleInGraph(UsageError):
 
 
 class NoCommonInstant(UsageError):
-    """Stream tables that cannot be read together as they are stored."""
+    """The stored rows of several stream tables have no instant in common."""
 
     condition = "NO_COMMON_INSTANT"
     message = "{names} cannot be shown at one instant: {why}"
@@ -446,10 +446,10 @@ class NoCommonInstant(UsageError):
 
 
 class OnlyTables(UsageError):
-    """Something that Spark answers of tables alone was asked of a stream table's name, which is a view."""
+    """Spark allows a clause or function on tables only, and the name of a stream table is a view to Spark."""
 
     condition = "ONLY_TABLES"
-    message = "{asked} is for tables, and to Spark the name of the stream table {name} is a view"
+    message = "{asked} works on tables only, and to Spark the name of the stream table {name} is a view"
     hint = "Write instead: {instead}"
 
 
@@ -462,7 +462,7 @@ class RetentionCut(UsageError):
 
 
 class SessionMisconfigured(UsageError):
-    """A Spark session that was passed in lacks something Penstock needs."""
+    """The Spark session that was passed in lacks something that Penstock needs."""
 
     condition = "SESSION_MISCONFIGURED"
     message = "this Spark session cannot be used: {what}"
@@ -494,7 +494,7 @@ class WarehouseUnusable(UsageError):
 
 
 class CatalogUnusable(UsageError):
-    """The catalog cannot be used before somebody changes something."""
+    """The catalog cannot be used until a person changes something."""
 
     condition = "CATALOG_UNUSABLE"
     message = "{place} cannot be used as a catalog: {why}"
@@ -502,19 +502,19 @@ class CatalogUnusable(UsageError):
 
 
 class CatalogLost(UsageError):
-    """There are tables of a warehouse, and no catalog that knows them."""
+    """The warehouse holds tables, and their catalog is missing."""
 
     condition = "CATALOG_LOST"
-    message = "there are tables, but no catalog of them at {place}"
+    message = "the warehouse holds tables, but there is no catalog of them at {place}"
     hint = "Run `penstock repair`: it rebuilds the catalog from the tables themselves."
 
 
 class ReadOnly(UsageError):
-    """Something was to be changed where this user may only look."""
+    """The call would write where this user may only read."""
 
     condition = "READ_ONLY"
-    message = "{place} cannot be written to by this user"
-    hint = "It can be looked at. To change anything, work as a user who may write there."
+    message = "this user cannot write to {place}"
+    hint = "Reading works. To change anything, work as a user who may write there."
 
 
 class QueryError(PenstockError):
@@ -533,7 +533,7 @@ class QueryInvalid(QueryError):
 
 
 class QueryFailed(QueryError):
-    """The query itself raises on the data as it is."""
+    """The query itself raises on the present data."""
 
     condition = "QUERY_FAILED"
     message = "the query of {name} fails on the present data: {why}"
@@ -541,11 +541,11 @@ class QueryFailed(QueryError):
         "The stored rows stay as they were. Mend the data or the query, then refresh again, or leave that to the "
         "scheduler."
     )
-    hint_while_defining = "Nothing was changed. Mend the data or the query, then write it again."
+    hint_while_defining = "Nothing was changed. Mend the data or the query, then run the statement again."
 
 
 class StatementFailed(QueryError):
-    """A statement that Spark runs as it stands, and refuses or cannot finish."""
+    """Spark refuses or cannot finish a statement that Penstock hands on as it stands."""
 
     condition = "STATEMENT_FAILED"
     message = "{why} [{condition}]{where}"
@@ -569,7 +569,7 @@ class KeyViolated(QueryError):
 
 
 class UnstorableColumn(QueryError):
-    """A result column that a Delta table cannot hold, or whose name is reserved or doubled."""
+    """A result column that a Delta table cannot hold, or whose name is reserved or used twice."""
 
     condition = "UNSTORABLE_COLUMN"
     message = "result column {column} cannot be stored: {why}"
@@ -577,18 +577,18 @@ class UnstorableColumn(QueryError):
 
 
 class KeyColumnMissing(QueryError):
-    """A KEY that names a column which the query does not return."""
+    """A declared KEY names a column that the query does not return."""
 
     condition = "KEY_COLUMN_MISSING"
-    message = "KEY names {column}, which is no column of the result"
+    message = "KEY names {column}, and the result has no such column"
     hint = "{meant}The columns are: {columns}."
 
 
 class SourceError(PenstockError):
-    """A source is not what it was."""
+    """A source has changed or is gone."""
 
     condition = "SOURCE"
-    hint_while_defining = "Nothing was changed. Mend the source or the query, then write it again."
+    hint_while_defining = "Nothing was changed. Mend the source or the query, then run the statement again."
 
 
 class SourceMissing(SourceError):
@@ -604,23 +604,23 @@ class SourceMissing(SourceError):
 
 
 class SourceCopied(SourceError):
-    """Two folders hold the files of one Delta table, because somebody copied them, and one stream table sees both."""
+    """A stream table reads two folders, and one is a copy of the other: both have the id of one Delta table."""
 
     condition = "SOURCE_COPIED"
     retry = Retry.CHANGE
-    message = "{folder} and {other} bear the id of one Delta table: the files of one were copied to the other"
+    message = "{folder} and {other} have the same Delta table id: the files of one were copied to the other"
     hint = (
-        "Read one of them only, or make the copy a table of its own and read that: "
+        "Read only one of them, or make the copy a table of its own and read that: "
         "CREATE TABLE … AS SELECT * FROM delta.`{other}`. The stored rows stay as they are."
     )
     hint_while_defining = (
-        "Nothing was changed. Read one of them only, or make the copy a table of its own and read that: "
+        "Nothing was changed. Read only one of them, or make the copy a table of its own and read that: "
         "CREATE TABLE … AS SELECT * FROM delta.`{other}`."
     )
 
 
 class SourceChanged(SourceError):
-    """A source changed in a way that the interval cannot express."""
+    """A source changed in a way that its change rows do not show."""
 
     condition = "SOURCE_CHANGED"
     retry = Retry.REINITIALIZE
@@ -634,7 +634,9 @@ class FrontierLost(SourceError):
     condition = "FRONTIER_LOST"
     retry = Retry.REINITIALIZE
     message = "version {version} of {source} can no longer be read: {why}"
-    hint = "The next refresh rebuilds the stream table. Keep delta.logRetentionDuration and VACUUM above its lag."
+    hint = (
+        "The next refresh rebuilds the stream table. Keep delta.logRetentionDuration and VACUUM's RETAIN above its lag."
+    )
 
 
 class StorageError(PenstockError):
@@ -650,7 +652,7 @@ class CommitConflict(StorageError):
     retry = Retry.BACKOFF
     message = "another writer committed to {name} first: {why}"
     hint = "Nothing was lost; refresh again."
-    hint_while_defining = "Nothing was changed; write it again."
+    hint_while_defining = "Nothing was changed; run the statement again."
 
 
 class LeaseLost(StorageError):
@@ -658,8 +660,8 @@ class LeaseLost(StorageError):
 
     condition = "LEASE_LOST"
     retry = Retry.BACKOFF
-    message = "the lease on {name} was taken over by {holder}"
-    hint = "Nothing is lost: whoever has it now carries on from its newest commit."
+    message = "{holder} took over the lease on {name}"
+    hint = "Nothing is lost: the new holder goes on from the newest commit of the table."
 
 
 class TableBusy(StorageError):
@@ -676,7 +678,7 @@ class StorageMissing(StorageError):
 
     condition = "STORAGE_MISSING"
     retry = Retry.CHANGE
-    message = "the storage of {name} is not there: {why}"
+    message = "the storage of {name} is missing: {why}"
     hint = (
         "Restore the folder {path}, then refresh, or leave that to the scheduler; or drop the stream table and create "
         "it again."
@@ -689,7 +691,7 @@ class StateDamaged(StorageError):
     condition = "STATE_DAMAGED"
     retry = Retry.REINITIALIZE
     message = "the stored rows of {name} contradict the changes: {why}"
-    hint = "Somebody else may have written to its storage. The next refresh rebuilds it."
+    hint = "Another writer may have changed its storage. The next refresh rebuilds it."
 
 
 class ChangeError(PenstockError):
@@ -702,25 +704,25 @@ class InvalidChange(ChangeError):
     """A change that contradicts itself, or does not fit the type that should hold it."""
 
     condition = "INVALID_CHANGE"
-    message = "{what} cannot be: {why}"
+    message = "{what} is not valid: {why}"
     hint = "{fix}"
 
 
 class UnreadableChange(ChangeError):
-    """Bytes that are not the change, envelope or checkpoint they should be."""
+    """Bytes that cannot be read as a change, an envelope or a checkpoint."""
 
     condition = "UNREADABLE_CHANGE"
     message = "{what} cannot be read: {why}"
     hint = (
-        "Nothing of it was used. Read it again from where it came; if it stays so, it is damaged or of another format."
+        "None of it was used. Read it again from its origin; if the error remains, it is damaged or of another format."
     )
 
 
 class NotConvertible(ChangeError):
-    """A change that another notation has no way to tell, or not without more."""
+    """A change that another notation cannot express, or only with more information."""
 
     condition = "NOT_CONVERTIBLE"
-    message = "{what} cannot be told as {target}: {why}"
+    message = "{what} cannot be written as {target}: {why}"
     hint = "{fix}"
 
 
@@ -751,7 +753,7 @@ class LsnGap(RecordError):
 
     condition = "LSN_GAP"
     message = "LSN gap on apply: last={last} next={next}"
-    hint = "Read again from the last LSN. If its origin no longer has the records, make the copy anew."
+    hint = "Read again from the last LSN. If its origin no longer has the records, make the copy again."
 
 
 class PayloadDiverged(RecordError):
@@ -760,7 +762,7 @@ class PayloadDiverged(RecordError):
     condition = "PAYLOAD_DIVERGED"
     retry = Retry.REINITIALIZE
     message = "LSN {lsn} of {collection} was applied with payload {held} and now comes with {came}"
-    hint = "The copy and its origin differ. Find out who wrote to the copy, then make it anew."
+    hint = "The copy and its origin differ. Find out who wrote to the copy, then make the copy again."
 
 
 class StaleTerm(RecordError):
@@ -772,32 +774,32 @@ class StaleTerm(RecordError):
 
 
 class NotAllRefreshed(PenstockError):
-    """All stream tables were to be refreshed, and some could not be."""
+    """A refresh of all stream tables failed for some of them."""
 
     condition = "NOT_ALL_REFRESHED"
     message = "{failed} of {count} stream tables could not be refreshed: {names}"
-    hint = "The others were. What to do is said by: penstock diagnose {one}"
+    hint = "The others were refreshed. To see what to do, run: penstock diagnose {one}"
 
 
 class FuseBlown(PenstockError):
     """So much changed at once that a person should look before it is applied."""
 
     condition = "FUSE_BLOWN"
-    message = "{name} has {pending} changed rows before it; its largest refresh lately had {usual} (fuse: {factor}×)"
+    message = "{pending} changed rows wait for {name}; its largest recent refresh had {usual} (limit: {factor}×)"
     hint = (
-        "The stored rows stay. If the changes are wanted: REFRESH STREAM TABLE {name}, then: ALTER STREAM TABLE {name} "
+        "The stored rows stay. If you want the changes: REFRESH STREAM TABLE {name}, then: ALTER STREAM TABLE {name} "
         "RESUME"
     )
 
 
 class SystemTrouble(PenstockError):
-    """The machinery failed: neither the query nor its data are at fault, and it may be over in a moment."""
+    """The system failed: neither the query nor its data are at fault, and it may be over in a moment."""
 
     condition = "SYSTEM"
     retry = Retry.BACKOFF
-    message = "{name} could not be worked on: {why}"
-    hint = "The stored rows stay as they were, and a scheduler tries again by itself."
-    hint_while_defining = "Nothing was changed. Mend that, then write it again."
+    message = "the work on {name} failed: {why}"
+    hint = "The stored rows stay as they were. A scheduler tries again by itself."
+    hint_while_defining = "Nothing was changed. Mend the cause, then run the statement again."
 
 
 class OutOfMemory(SystemTrouble):
@@ -816,22 +818,22 @@ class DiskFull(SystemTrouble):
 
     condition = "DISK_FULL"
     message = "no space was left while working on {name}: {why}"
-    hint = "The stored rows stay as they were. Make room on the disk; leftovers of the attempt go with the next VACUUM."
+    hint = "The stored rows stay as they were. Make room on the disk; the next VACUUM removes what the attempt left."
 
 
 class EngineUnavailable(SystemTrouble):
     """Spark was stopped, lost an executor, or its process is gone."""
 
     condition = "ENGINE_UNAVAILABLE"
-    message = "Spark could not go on with {name}: {why}"
-    hint = "The stored rows stay as they were. If Spark is gone, open the warehouse again; else refresh again."
+    message = "Spark could not finish its work on {name}: {why}"
+    hint = "The stored rows stay as they were. If Spark is gone, open the warehouse again; otherwise refresh again."
 
 
 class JobCancelled(SystemTrouble):
-    """Somebody cancelled what Spark was doing."""
+    """Spark's work was cancelled."""
 
     condition = "JOB_CANCELLED"
-    message = "what Spark was doing for {name} was cancelled: {why}"
+    message = "Spark's work on {name} was cancelled: {why}"
     hint = "The stored rows stay as they were. Refresh again."
 
 

@@ -1,8 +1,8 @@
-"""Interrupts that wait: a piece of work that must not be cut in two is ended first.
+"""Interrupts that wait: a block of work that must not be cut in two finishes before the interrupt is raised.
 
-What the handler of SIGINT raises, KeyboardInterrupt unless somebody set a handler of their own, is held back while the
-block runs and raised at its end, in place of whatever the block itself raises. A handler that raises nothing has all it
-wants. The second interrupt does not wait: the block is left where it is.
+The handler of SIGINT runs at once. What it raises (KeyboardInterrupt, unless a program has set a handler of its own) is
+held back while the block runs, and raised at its end, in place of an error of the block itself. A handler that raises
+nothing changes nothing. A second interrupt does not wait: the block is left where it is.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ _CALLS_SPARK: Final = "pyspark.core.context"
 
 
 class GivenUp(BaseException):
-    """The second interrupt: raised inside the block only, and no Exception, so that nothing there goes on after it."""
+    """The second interrupt, raised inside the block; no Exception, so that no handler in the block swallows it."""
 
 
 class Whole:
-    """A block that one interrupt does not cut in two; `hurry` is called by it, to bring the end nearer.
+    """A block that the first interrupt does not cut in two; the interrupt calls `hurry`, to bring the end nearer.
 
-    Signals arrive in the main thread alone; in any other, and inside another such block, it does nothing.
+    Python delivers signals to the main thread only. In any other thread, and inside another such block, this does
+    nothing.
     """
 
     __slots__ = ("_before", "_hurry", "_stop", "has_ended")
@@ -48,7 +49,7 @@ class Whole:
         self.has_ended = True
         if self._before is None:
             return
-        # Unless somebody set another one meanwhile.
+        # Unless the program set another handler meanwhile.
         if signal.getsignal(signal.SIGINT) == self._interrupted:
             signal.signal(signal.SIGINT, self._before)
         if self._stop is not None:
@@ -56,7 +57,7 @@ class Whole:
 
     def _interrupted(self, number: int, frame: FrameType | None) -> None:
         assert self._before is not None
-        # PySpark's own would call the JVM here, over the connection that may be waiting for an answer.
+        # PySpark's own handler would call the JVM here, over a connection that may be waiting for an answer.
         calls_spark = getattr(self._before, "__module__", None) == _CALLS_SPARK
         handler = signal.default_int_handler if calls_spark else self._before
         try:

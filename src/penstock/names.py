@@ -108,7 +108,7 @@ class Frontier:
     sources: Mapping[str, SourceVersion]
     data_timestamp: datetime | None = None
     bases: Mapping[str, int] | None = None
-    """If stream tables are among the sources: the versions of the base tables that they show; None if not known."""
+    """The versions of base tables that stream tables among the sources show; None if not known."""
 
     @classmethod
     def of(cls, versions: Mapping[str, int], data_timestamp: datetime | None = None) -> Frontier:
@@ -133,7 +133,7 @@ class Frontier:
         return {s: v.version for s, v in self.sources.items()} == {s: v.version for s, v in other.sources.items()}
 
     def comparable(self, other: Frontier) -> bool:
-        """True if one of the two is not later than the other in every source."""
+        """True if one of the two is at or before the other in every source."""
         return self <= other or other <= self
 
     def merge(self, other: Frontier) -> Frontier:
@@ -146,7 +146,7 @@ class Frontier:
         return Frontier(merged, max(stamps) if stamps else None)
 
     def base_versions(self, stream_tables: Container[str]) -> dict[str, int] | None:
-        """Base table → version, through whatever stream tables lie between; None if that was not written down."""
+        """Base table → version, through the stream tables in between; None if no commit recorded it."""
         direct = {source: held.version for source, held in self.sources.items() if source not in stream_tables}
         if self.bases is None and len(direct) < len(self.sources):
             return None

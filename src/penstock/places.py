@@ -1,9 +1,9 @@
-"""How places are kept: what lies inside the warehouse, by its way from there; everything else as it is.
+"""Paths as the catalog keeps them: relative to the warehouse if they lie inside it, unchanged if they lie outside.
 
     real(kept(path)) is the folder that path is
 
-So a warehouse that is moved or copied as a whole finds its own files, and never those of another. A path that is kept
-relative but has no warehouse to start from stays as it is.
+So a warehouse that is moved or copied as a whole finds its own files, and never those of another. Without a warehouse
+folder both directions leave a path as it is.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ _FILE: Final = "file:"
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The places of one warehouse, by its folder; None knows of no folder and changes nothing."""
+    """The paths of one warehouse, whose folder is `root`; with None both directions change nothing."""
 
     root: str | None
 
     def kept(self, path: str) -> str:
-        """The form in which a path is written down.
+        """The form in which the catalog keeps a path.
 
         >>> Places("/w").kept("/w/tables/orders"), Places("/w").kept("file:/w/t"), Places("/w").kept("/w2/t")
         ('tables/orders', 'file:t', '/w2/t')
@@ -30,14 +30,14 @@ class Places:
         scheme, plain = _split(path)
         if self.root is None or not plain.startswith("/"):
             return path
-        # The way may lead through a symbolic link; a link inside the warehouse leads where it leads.
+        # The path may reach the warehouse through a symbolic link. A link inside the warehouse is not followed.
         for way in (plain, os.path.realpath(plain)):
             if way.startswith(f"{self.root}/"):
                 return scheme + way.removeprefix(f"{self.root}/")
         return path
 
     def real(self, kept: str) -> str:
-        """The path of a written form.
+        """The path of a kept form.
 
         >>> Places("/w").real("tables/orders"), Places("/w").real("file:t"), Places("/w").real("s3://b/t")
         ('/w/tables/orders', 'file:/w/t', 's3://b/t')
@@ -49,7 +49,7 @@ class Places:
 
 
 def lies_outside(kept: str) -> bool:
-    """True if a path that was written down lies outside the warehouse.
+    """True if a kept path lies outside the warehouse.
 
     >>> lies_outside("tables/orders"), lies_outside("file:/data/orders"), lies_outside("s3://b/t")
     (False, True, True)
@@ -67,7 +67,7 @@ def _split(path: str) -> tuple[str, str]:
 
 
 def is_written_out(source_name: str) -> bool:
-    """True if a source is named by its path: that is the user's word, and means that very place.
+    """True if the user named a source by its path, which then means exactly that folder, in a copy too.
 
     >>> is_written_out("delta.`/data/orders`"), is_written_out("shop.orders")
     (True, False)

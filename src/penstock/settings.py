@@ -1,8 +1,9 @@
-"""Settings: few, typed, each with a range; read once at the edge and then passed on as a value.
+"""Settings: few, typed, each with a range; read once when a warehouse is opened, then passed on as a frozen value.
 
     default  <  <warehouse>/penstock.toml  <  PENSTOCK_<NAME>  <  keyword
 
-A later one wins. A value that is unknown, of the wrong type or out of range is refused wherever it comes from.
+A later one wins. A value that is unknown, of the wrong type or out of range is refused wherever it comes from. The name
+that a setting had in the release before still works, with a DeprecationWarning.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import difflib
 import os
 import re
 import tomllib
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +24,8 @@ from penstock.errors import InvalidSetting
 
 FILE_NAME: Final = "penstock.toml"
 PREFIX: Final = "PENSTOCK_"
+DEFAULT_LAG: Final = "1 minute"
+"""The target lag of a stream table whose definition names none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,7 @@ class _OneOf:
 
 @dataclass(frozen=True, slots=True)
 class _Size:
-    """Java's way of writing an amount of memory."""
+    """An amount of memory, as Java writes it."""
 
     def __str__(self) -> str:
         return "a number and m or g, such as 512m or 4g"
@@ -72,7 +76,7 @@ class _Size:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a database is; only opening it tells whether it can be used."""
+    """The address of a database; only opening it shows whether it can be used."""
 
     def __str__(self) -> str:
         return "a file, postgresql://user:password@host:port/database, or empty"
@@ -92,7 +96,7 @@ class _Switch:
 
 @dataclass(frozen=True, slots=True)
 class _Address:
-    """Where something is sent; empty = nowhere."""
+    """The address that something is sent to; empty sends nothing."""
 
     schemes: tuple[str, ...]
 
@@ -115,7 +119,7 @@ def _setting(default: Any, allowed: _Allowed, doc: str) -> Any:
 
 
 def without_password(text: str) -> str:
-    """An address as it may be shown.
+    """An address without its password, fit to be printed.
 
     >>> without_password("postgresql://ann:secret@host/shop")
     'postgresql://ann:***@host/shop'
@@ -136,18 +140,22 @@ class Settings:
       Allowed: 5 to 86400.
     """
 
-    catalog: str = _setting("", _Place(), "Where the catalog is; empty is the file `catalog.sqlite` in the warehouse.")
+    catalog: str = _setting(
+        "", _Place(), "Address of the catalog; empty means the file `catalog.sqlite` in the warehouse."
+    )
     enabled: bool = _setting(
-        True, _Switch(), "Whether the scheduler refreshes anything; a refresh asked for by hand always runs."
+        True, _Switch(), "Whether the scheduler refreshes anything; a refresh by hand always runs."
     )
     scheduler_interval_ms: int = _setting(
         1000, _Range(10, 3_600_000), "Milliseconds between two ticks of the scheduler."
     )
     min_target_lag_seconds: int = _setting(
-        60, _Range(1, 86_400), "Smallest target lag that is accepted, and the lag of a DOWNSTREAM table nobody reads."
+        60,
+        _Range(1, 86_400),
+        "Smallest target lag that is accepted; also the lag of a DOWNSTREAM table without readers.",
     )
     max_consecutive_errors: int = _setting(
-        3, _Range(1, 1000), "Countable errors in a row after which a stream table is suspended."
+        3, _Range(1, 1000), "Errors in a row after which a stream table is suspended."
     )
     log_level: str = _setting("info", _OneOf(("debug", "info", "warning", "error")), "Least severity that is logged.")
     log_format: str = _setting(
@@ -156,12 +164,14 @@ class Settings:
     max_concurrent_refreshes: int = _setting(4, _Range(1, 256), "Stream tables that are refreshed at the same time.")
     history_keep_days: int = _setting(30, _Range(1, 36_500), "Days for which refresh history is kept.")
     lease_seconds: int = _setting(
-        60, _Range(5, 86_400), "Seconds after which the lease of a worker that has stopped answering can be taken over."
+        60,
+        _Range(5, 86_400),
+        "Seconds after which another worker can take over the lease of one that has stopped answering.",
     )
     driver_memory: str = _setting("4g", _Size(), "Memory of the Spark driver that `open` starts.")
     shuffle_partitions: int = _setting(4, _Range(1, 100_000), "Shuffle partitions of refresh queries.")
     apply: str = _setting(
-        "auto", _OneOf(("auto", "delta-rs", "spark")), "Which engine commits a delta; auto goes by its size."
+        "auto", _OneOf(("auto", "delta-rs", "spark")), "Which engine commits a delta; auto chooses by its size."
     )
     delta_rs_max_rows: int = _setting(
         200_000, _Range(0, 100_000_000), "Largest delta, in rows, that auto gives to delta-rs."
@@ -169,26 +179,31 @@ class Settings:
     full_changes: str = _setting(
         "refresh",
         _OneOf(("refresh", "diff")),
-        "How a FULL refresh stands in the changelog: as one REFRESH of all rows, or as what differs; always as what "
-        "differs where stream tables or durable subscriptions read it.",
+        "How the changelog shows a FULL refresh: as one REFRESH of all rows, or as the rows that differ. If stream "
+        "tables or durable subscriptions read the table, it always shows the rows that differ.",
     )
     ring_events: int = _setting(
         100_000,
         _Range(0, 100_000_000),
-        "Newest changes of all stream tables that are held in memory for those who poll; older ones are read from the "
-        "tables.",
+        "How many of the newest changes of all stream tables are held in memory for clients that poll; older ones are "
+        "read from the tables.",
     )
     deletion_vector_bytes: int = _setting(
         1024**2,
         _Range(0, 2**60),
-        "Bytes of files that a merge would write anew, from which on rows are marked in deletion vectors instead; 0 is "
-        "never.",
+        "If a merge would rewrite at least this many bytes of files, rows are marked in deletion vectors instead; 0 "
+        "turns this off.",
     )
 
+    learn_costs: bool = _setting(
+        True,
+        _Switch(),
+        "Whether mode AUTO goes by what past runs took; if not, the sizes alone decide, and it tries nothing out.",
+    )
     probe_percent: int = _setting(
         2,
         _Range(0, 100),
-        "Share of refresh time that mode AUTO may spend on trying the mode that it holds for the slower one.",
+        "Share of refresh time that mode AUTO may spend on trying the mode that it estimates to be slower.",
     )
     buffer_warning_rows: int = _setting(
         1_000_000,
@@ -209,16 +224,22 @@ class Settings:
         _Range(1, 3600),
         "Seconds until a stream table is tried again after an error that may pass; doubles each time.",
     )
-    backoff_max_seconds: int = _setting(300, _Range(1, 86_400), "Longest such wait.")
+    backoff_max_seconds: int = _setting(300, _Range(1, 86_400), "Longest wait between two such attempts.")
     drain_seconds: int = _setting(
-        30, _Range(0, 86_400), "Seconds that running refreshes are given to end when the scheduler is told to stop."
+        30, _Range(0, 86_400), "Seconds that running refreshes have to finish when the scheduler stops."
     )
-    fuse_factor: int = _setting(
+    max_change_ratio: int = _setting(
         0,
         _Range(0, 1_000_000),
         "A scheduled refresh with more than this many times the changes of the largest one lately (and over 100,000 "
         "rows) is not carried out: the stream table is suspended for a person to look at. 0 is never.",
     )
+
+    @property
+    def fuse_factor(self) -> int:
+        """`max_change_ratio` under its old name."""
+        _warn_of_old_name("fuse_factor")
+        return self.max_change_ratio
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
@@ -232,7 +253,7 @@ class Settings:
         **overrides: bool | int | str | None,
     ) -> Settings:
         """The settings in force for a warehouse; an override of None counts as not given."""
-        given = {name: value for name, value in overrides.items() if value is not None}
+        given = _renamed({name: value for name, value in overrides.items() if value is not None})
         for name, value in given.items():
             _require_known(name, value)
         return cls(**{**_from_file(warehouse), **_from_env(env), **given})
@@ -254,6 +275,9 @@ class Settings:
         ]
 
 
+_NEW_NAMES: Final = {"fuse_factor": "max_change_ratio"}
+"""Old name of a setting → its name; the old ones go with the next release."""
+
 _FIELDS: Final = {field.name: field for field in dataclasses.fields(Settings)}
 
 
@@ -274,6 +298,19 @@ def _showable(value: object) -> object:
     return without_password(str(value)) if "://" in str(value) else value
 
 
+def _warn_of_old_name(name: str) -> None:
+    warnings.warn(f"setting {name} is now {_NEW_NAMES[name]}", DeprecationWarning, stacklevel=3)
+
+
+def _renamed(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings by their present names; where both are given, the present one counts."""
+    for name in given.keys() & _NEW_NAMES.keys():
+        _warn_of_old_name(name)
+    return {_NEW_NAMES[name]: value for name, value in given.items() if name in _NEW_NAMES} | {
+        name: value for name, value in given.items() if name not in _NEW_NAMES
+    }
+
+
 def _require_known(name: str, value: object, where: str = "") -> None:
     if name not in _FIELDS:
         near = difflib.get_close_matches(name, _FIELDS, n=1)
@@ -289,6 +326,7 @@ def _from_file(warehouse: Path | None) -> dict[str, Any]:
         found = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InvalidSetting(name=FILE_NAME, value=str(path), why=str(error), allowed="a TOML file") from error
+    found = _renamed(found)
     for name, value in found.items():
         _require_known(name, value, f" in {path}")
     return found
@@ -300,12 +338,12 @@ def _from_env(env: Mapping[str, str]) -> dict[str, Any]:
         name = variable.removeprefix(PREFIX).lower()
         if not variable.startswith(PREFIX):
             continue
-        if name in _FIELDS:
-            found[name] = _parse(_FIELDS[name], text)
+        if name in _FIELDS or name in _NEW_NAMES:
+            found[name] = _parse(_FIELDS[_NEW_NAMES.get(name, name)], text)
         elif difflib.get_close_matches(name, _FIELDS, n=1, cutoff=0.8):
             # Other variables share the prefix (PENSTOCK_JARS), so only what looks like a slip is refused.
             _require_known(name, text, f" (from {variable})")
-    return found
+    return _renamed(found)
 
 
 def _parse(field: dataclasses.Field[Any], text: str) -> bool | int | str:

@@ -255,7 +255,7 @@ class Writer:
         if shape == "pair" and len(kinds) > 1:
             second = self.pick([each for each in kinds if each != kind])
             also = self.pick([column.text for column in inside if column.type == second])
-            left = [self.typed(kind, columns, 0), ", ", self.typed(second, columns, 0)]
+            left: list[Piece] = [self.typed(kind, columns, 0), ", ", self.typed(second, columns, 0)]
             head: tuple[Piece, ...] = ("(", *left, f") {negated}IN (SELECT {own_text}, {also} FROM ")
             return part("condition", *head, source, _where(conditions), ")", plain=plain)
         operand = self.typed(kind, columns, 1)
@@ -303,7 +303,7 @@ class Writer:
             columns = [Column(f"{alias}.{name}", _TYPES.get(kind, kind)) for name, kind in table.columns[1:]]
             return part("item", f"{table.name} AS {alias}"), columns
         if shape == "values":
-            rows = ", ".join(f"({self.pick([0, 1, 2, 3, 'NULL'])}, '{self.pick('abc')}')" for _ in range(3))
+            rows = ", ".join(f"({self.pick([0, 1, 2, 3, 'NULL'])}, '{self.pick(list('abc'))}')" for _ in range(3))
             return part("item", f"(VALUES {rows}) AS {alias}(k, g)"), [
                 Column(f"{alias}.k", "INT"),
                 Column(f"{alias}.g", "STRING"),

@@ -17,7 +17,7 @@ from fuzz.grammar import random_query
 from fuzz.history import TABLES, Change, History, random_history
 from fuzz.part import Part
 from penstock.errors import PenstockError, QueryFailed, QueryInvalid, UnstorableColumn
-from penstock.refresh import compute
+from penstock.refresh.stages import compute
 from penstock.testing.by_rules import create_by_rules
 from small_tables import Bench
 
@@ -173,7 +173,7 @@ def overheard() -> Iterator[list[str]]:
             raised.append(_first_lines(error))
             raise
 
-    compute._delta = listening
+    compute._delta = listening  # type: ignore[assignment]
     try:
         yield raised
     finally:

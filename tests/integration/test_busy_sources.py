@@ -26,7 +26,7 @@ def test_sources_are_optimized_vacuumed_and_restored(nursery: Nursery, tmp_path:
                 table.restore(max(1, table.version() - back))
             shop.writers.work()
             before = shop.writers.commits
-            until(lambda before=before: shop.writers.commits > before + 8, "writers have gone on")
+            until(lambda before=before: shop.writers.commits > before + 8, "writers have gone on")  # type: ignore[misc]
         shop.writers.rest()
         shop.await_level()
         assert worker.ask("stop") == []

@@ -26,7 +26,7 @@ def test_a_clock_that_is_set_back(nursery: Nursery, tmp_path: Path) -> None:
         shop.await_level()
         for meta in shop.catalog.get_all():
             assert meta.data_timestamp is not None
-            assert meta.data_timestamp > stamps[meta.name.table]
+            assert meta.data_timestamp > stamps[meta.name.table]  # type: ignore[operator]
         shop.assert_well()
         # The same when the process starts while the clock is behind.
         assert worker.ask("stop") == []

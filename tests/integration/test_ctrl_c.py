@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
@@ -19,7 +19,7 @@ import pytest
 import penstock
 from penstock.catalog.model import RefreshStatus, Status
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.jvm, pytest.mark.process]
 
 ENDLESS = "SELECT sum(a.id * b.id % 7) AS s FROM range(3000000) a CROSS JOIN range(3000000) b"
 PENSTOCK = [sys.executable, "-m", "penstock.cli.main"]
@@ -57,7 +57,7 @@ class Terminal:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("shop")
     script = (
         "CREATE TABLE orders (id BIGINT); INSERT INTO orders SELECT id FROM range(3);"
@@ -95,7 +95,7 @@ def test_at_the_prompt_it_ends_the_statement_and_the_next_one_runs(folder: Path)
 
 def test_a_refresh_ends_with_130(folder: Path) -> None:
     def is_at_work() -> bool:
-        with penstock.look(folder) as ps:
+        with penstock.open_lazily(folder) as ps:
             return any(each.status is RefreshStatus.RUNNING for each in ps.history("heavy"))
 
     assert _interrupted(["refresh", "heavy", "-w", str(folder)], is_at_work) == (130, "interrupted\n")
@@ -124,7 +124,7 @@ def _interrupted(arguments: list[str], is_time: Callable[[], bool]) -> tuple[int
 
 def _assert_well(folder: Path) -> None:
     """No lease is held, nothing is counted against a table, and history says what happened."""
-    with penstock.look(folder) as ps:
+    with penstock.open_lazily(folder) as ps:
         for meta in ps._warehouse.catalog.get_all():
             assert meta.status in (Status.ACTIVE, Status.INITIALIZING)
             assert meta.consecutive_errors == 0

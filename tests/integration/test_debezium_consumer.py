@@ -15,7 +15,7 @@ from flink import DebeziumReader, fetch
 from penstock.changes.wire.cdc_envelope import CdcSource
 from penstock.changes.wire.envelope_batch import envelopes
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.jvm, pytest.mark.process, pytest.mark.network]
 
 COLUMNS = {
     "id": ("BIGINT", pa.int64()),

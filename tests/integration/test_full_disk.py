@@ -11,7 +11,7 @@ import pytest
 from scheduled import scheduled, until
 from workers import Nursery
 
-pytestmark = [pytest.mark.kill, pytest.mark.slow]
+pytestmark = [pytest.mark.kill, pytest.mark.slow, pytest.mark.process]
 
 
 @pytest.fixture

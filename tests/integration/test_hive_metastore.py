@@ -16,6 +16,8 @@ import pytest
 
 from penstock.compile.reasons import with_link
 
+pytestmark = [pytest.mark.jvm, pytest.mark.process]
+
 SHOP = """
     CREATE SCHEMA shop; USE shop;
     CREATE TABLE src (id INT, v INT) USING delta LOCATION '{root}/a'; INSERT INTO src VALUES (1, 1), (2, 2);

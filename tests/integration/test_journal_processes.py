@@ -18,6 +18,8 @@ from penstock.subscribe.journal import catch_up
 from penstock.testing.published import Published
 from postgres import Postgres
 
+pytestmark = pytest.mark.process
+
 READER = """
 import sys
 from penstock.catalog.open_catalog import open_catalog
@@ -39,7 +41,7 @@ COMMITS, ROWS = 12, 5
 
 
 @pytest.mark.parametrize("ring", [(100, 0), (3, 100)])
-@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
 def test_every_process_reads_the_same_events_at_the_same_positions(
     tmp_path: Path, kind: str, ring: tuple[int, int], request: pytest.FixtureRequest
 ) -> None:
@@ -70,7 +72,7 @@ def test_every_process_reads_the_same_events_at_the_same_positions(
     assert Counter(line.split()[1] for line in told[0]) == {"default.a": COMMITS * ROWS, "default.b": COMMITS * ROWS}
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
 def test_proposals_at_the_same_time_give_no_event_two_places(
     tmp_path: Path, kind: str, request: pytest.FixtureRequest
 ) -> None:

@@ -10,7 +10,7 @@ from deltalake import DeltaTable, write_deltalake
 
 from kills.runner import Kills
 
-pytestmark = [pytest.mark.kill, pytest.mark.slow]
+pytestmark = [pytest.mark.kill, pytest.mark.slow, pytest.mark.jvm, pytest.mark.process]
 
 
 @pytest.fixture(scope="module")

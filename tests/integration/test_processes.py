@@ -15,7 +15,7 @@ from workers import Nursery, Worker
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.kill
+pytestmark = [pytest.mark.kill, pytest.mark.jvm, pytest.mark.process]
 
 
 @pytest.fixture(scope="module")
@@ -440,8 +440,8 @@ def test_a_lost_catalog_is_rebuilt_from_the_tables(nursery: Nursery, tmp_path: P
 
 def test_the_command_line_end_to_end(spark: SparkSession, tmp_path: Path) -> None:
     from penstock import api
-    from penstock.cli.commands import app
-    from penstock.cli.desk import Openers
+    from penstock.cli.app import app
+    from penstock.cli.context.command_context import Openers
 
     session = spark.newSession()
     session.sql(f"CREATE SCHEMA cli LOCATION '{tmp_path / 'tables'}'")
@@ -450,7 +450,8 @@ def test_the_command_line_end_to_end(spark: SparkSession, tmp_path: Path) -> Non
 
     def run(*words: str, code: int = 0) -> Any:
         where = () if words[0] == "init" else ("-w", str(here))
-        seam = Openers(*[lambda path: api.open(path, spark=session)] * 2)
+        openers: Any = [lambda path: api.open(path, spark=session)] * 2
+        seam = Openers(*openers)
         result = CliRunner().invoke(app, [*words, *where, "--json"], obj=seam)
         assert result.exit_code == code, result.output
         return json.loads(result.stdout)

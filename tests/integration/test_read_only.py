@@ -17,12 +17,14 @@ import pytest
 from serving import get, sales
 from typer.testing import CliRunner
 
-from penstock.api import look
+from penstock.api import open_lazily
 from penstock.catalog.model import Action, RefreshRecord, RefreshStatus
-from penstock.cli.commands import app
+from penstock.cli.app import app
 from penstock.errors import PenstockError
 from penstock.serve.server import Server
 from penstock.testing.published import Published
+
+pytestmark = [pytest.mark.jvm, pytest.mark.process]
 
 NOBODY = 65534
 LOOKS = ("status", "history", "info", "stats", "graph", "alerts", "health", "subscriptions", "versions sales")
@@ -71,7 +73,7 @@ def test_a_read_only_warehouse_can_be_looked_at(place: Path, written_to: bool) -
                 ended_at=catalog.now(),
             )
         )
-        world.tables.all_changes().look()
+        world.tables.all_changes().catch_up()
         shutil.copytree(warehouse, place / "copy")
         if written_to:
             told = _told_by_nobody(place)
@@ -116,7 +118,7 @@ def _run(warehouse: Path, command: str) -> tuple[int, str]:
 
 def _look(warehouse: Path) -> dict[str, Any]:
     told: dict[str, Any] = {command: _run(warehouse, command) for command in (*LOOKS, "doctor", SUBSCRIBE)}
-    with look(warehouse) as tables, Server(tables) as server:
+    with open_lazily(warehouse) as tables, Server(tables) as server:
         for path in ("/tables", "/tables/sales/changes", "/changes"):
             got = get(server.port, path)
             told[path] = got.status, got.json

@@ -14,8 +14,9 @@ from scheduled import scheduled, until
 from workers import Nursery
 
 from kills.runner import SETTINGS
+from penstock.catalog.model import RefreshRecord
 
-pytestmark = [pytest.mark.kill, pytest.mark.slow]
+pytestmark = [pytest.mark.kill, pytest.mark.slow, pytest.mark.process]
 
 
 def test_signals_and_a_jvm_that_dies(nursery: Nursery, tmp_path: Path) -> None:
@@ -77,12 +78,12 @@ def test_signals_and_a_jvm_that_dies(nursery: Nursery, tmp_path: Path) -> None:
                 process.wait(30)
 
 
-def _owners(history: list[object], pid: int) -> list[str]:
-    owners = [str(each.owner) for each in history]  # type: ignore[attr-defined]
+def _owners(history: list[RefreshRecord], pid: int) -> list[str]:
+    owners = [str(each.owner) for each in history]
     return [owner for owner in owners if f":{pid}:" in owner]
 
 
-def _done(history: list[object], pid: int) -> int:
+def _done(history: list[RefreshRecord], pid: int) -> int:
     return len(_owners(history, pid))
 
 

@@ -7,6 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = [pytest.mark.jvm, pytest.mark.process]
+
 
 def test_a_jvm_without_delta_is_refused_and_nothing_of_java_is_printed_for_it(tmp_path: Path) -> None:
     import pyspark

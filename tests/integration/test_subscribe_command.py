@@ -15,6 +15,8 @@ import pytest
 
 from penstock.testing.published import Published, PublishedTable
 
+pytestmark = pytest.mark.process
+
 WAIT = 60.0
 
 
@@ -134,7 +136,7 @@ def test_the_statement_shows_the_same(sales: PublishedTable, tmp_path: Path) -> 
 
 
 def test_no_spark_is_started(sales: PublishedTable, tmp_path: Path) -> None:
-    code = "import sys; from penstock.cli.commands import app\n"
+    code = "import sys; from penstock.cli.app import app\n"
     code += f"app(['subscribe', 'sales', '-w', {str(tmp_path)!r}, '--lsn', '0', '-n', '1'], standalone_mode=False)\n"
     code += "from pyspark.sql import SparkSession; sys.exit(SparkSession.getActiveSession() is not None)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=WAIT)

@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = [pytest.mark.jvm, pytest.mark.process]
+
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "walkthrough-changes.md"
 WAIT = 300.0

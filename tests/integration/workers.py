@@ -4,7 +4,7 @@ A nursery is a process that starts Spark and does nothing else; each worker is a
 its own as far as Penstock goes (catalog, leases, logs, delta-rs commits), and killing one costs no JVM start. A worker
 talks over a socket: one JSON document per line each way.
 
-A worker can be given a failpoint: the name of a step, and what to do when it gets there.
+A worker can be given a failpoint (`penstock.failpoints`) by its name, and what to do when it gets there.
 
     kill    SIGKILL itself
     stop    say so, then SIGSTOP itself
@@ -22,34 +22,8 @@ import socket
 import subprocess
 import sys
 import threading
-from functools import wraps
 from pathlib import Path
 from typing import Any
-
-STEPS: dict[str, tuple[str, str, str]] = {
-    # name: (module, what is wrapped there, before or after)
-    "lease taken": ("penstock.catalog.sql_catalog", "SqlCatalog.acquire_lease", "after"),
-    "started": ("penstock.catalog.sql_catalog", "SqlCatalog.start_refresh", "after"),
-    "pinned": ("penstock.refresh.run", "Storage.pin", "after"),
-    "classified": ("penstock.refresh.run", "Refresher.surveyed", "after"),
-    "decided": ("penstock.refresh.run", "compute", "before"),
-    "computed": ("penstock.refresh.run", "compute", "after"),
-    "before the definition": ("penstock.refresh.run", "Refresher._redefine", "before"),
-    "definition set": ("penstock.refresh.run", "Storage.set_configuration", "after"),
-    "redefined": ("penstock.refresh.run", "Refresher._redefine", "after"),
-    "before the write": ("penstock.refresh.compute", "commit", "before"),
-    "written": ("penstock.engine.write.apply_delta_rs", "apply", "after"),
-    "written by Spark": ("penstock.engine.write.apply_spark", "apply", "after"),
-    "committed": ("penstock.refresh.compute", "commit", "after"),
-    "before the catalog": ("penstock.catalog.sql_catalog", "SqlCatalog.update_after_refresh", "before"),
-    "in the catalog": ("penstock.catalog.sql_catalog", "SqlCatalog.update_after_refresh", "after"),
-    "in history": ("penstock.catalog.sql_catalog", "SqlCatalog.finish_refresh", "after"),
-    "before the rewrite": ("penstock.refresh.optimize", "rewrite", "before"),
-    "rewritten": ("penstock.refresh.optimize", "rewrite", "after"),
-    "storage made": ("penstock.refresh.create", "Storage.create", "after"),
-    "catalog row made": ("penstock.catalog.sql_catalog", "SqlCatalog.insert", "after"),
-    "view made": ("penstock.refresh.create", "register_view", "after"),
-}
 
 
 class Worker:
@@ -116,7 +90,7 @@ class Nursery:
         self.warehouse = warehouse
         environment = {**os.environ, "PENSTOCK_DRIVER_MEMORY": "2g", "PENSTOCK_SHUFFLE_PARTITIONS": "1"}
         # These tests say which action they want: no worker tries the slower mode, or goes by measured seconds.
-        environment["PENSTOCK_PROBE_PERCENT"] = "0"
+        environment["PENSTOCK_LEARN_COSTS"] = "false"
         self._process = subprocess.Popen(
             [sys.executable, __file__, str(warehouse)],
             stdin=subprocess.PIPE,
@@ -173,12 +147,9 @@ class Nursery:
 
 
 def _nursery(warehouse: Path) -> None:
-    from by_guess import go_by_guess
-
     from penstock.engine.spark.session import start_session
     from penstock.settings import Settings
 
-    go_by_guess()
     # Tiny queries: generating code for them, and compiling it well, costs more than it brings.
     brisk = {
         "spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
@@ -255,7 +226,7 @@ class _Body:
         """Be on another machine, as far as names go: nobody can tell by the process number whether it lives."""
         from penstock.catalog import owner
 
-        owner._host = lambda: host
+        owner._host = lambda: host  # type: ignore[assignment]
 
     def owner(self) -> str:
         from penstock.catalog.owner import current_owner
@@ -303,7 +274,7 @@ class _Body:
         def behind(*_: Any) -> datetime:
             return datetime.now(UTC) - timedelta(seconds=seconds)
 
-        SystemClock.now = behind  # type: ignore[method-assign]
+        SystemClock.now = behind  # type: ignore[assignment,method-assign]
         warehouse = self._ps._warehouse
         warehouse.now = warehouse.refresher._now = warehouse.recorder._now = behind
         warehouse.catalog.now = behind
@@ -349,30 +320,10 @@ class _Body:
 
     def fail(self, step: str, how: str, time: int = 1) -> None:
         """Do that when the step is reached for the n-th time."""
-        module, path, when = STEPS[step]
-        __import__(module)
-        holder: Any = sys.modules[module]
-        *outer, name = path.split(".")
-        for part in outer:
-            holder = getattr(holder, part)
-        original = getattr(holder, name)
-        own = holder.__dict__.get(name) if isinstance(holder, type) else None
+        from penstock.failpoints import Failpoint, arm
+
         here = {"kill": self._kill, "stop": self._stop, "wait": self._wait}[how]
-        left = iter(range(time - 1, -1, -1))
-
-        @wraps(original)
-        def wrapped(*positional: Any, **named: Any) -> Any:
-            last = next(left) == 0
-            if last:
-                setattr(holder, name, own or original)
-            if last and when == "before":
-                here(step)
-            result = original(*positional, **named)
-            if last and when == "after":
-                here(step)
-            return result
-
-        setattr(holder, name, staticmethod(wrapped) if isinstance(own, classmethod) else wrapped)
+        arm(Failpoint(step), lambda: here(step), passing=time)
 
     def _kill(self, step: str) -> None:
         os.kill(os.getpid(), signal.SIGKILL)

@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
-from typing import Protocol
+from typing import Any, Protocol
 
 from workers import Nursery, Worker
 
@@ -27,7 +27,7 @@ from kills.world import BASES, STREAM_TABLES, Writers, statements
 from penstock.catalog.model import SCHEDULER, RefreshStatus
 from penstock.catalog.open_catalog import CATALOG_FILE, open_catalog
 
-SETTINGS = {
+SETTINGS: dict[str, Any] = {
     "min_target_lag_seconds": 1,
     "scheduler_interval_ms": 100,
     "backoff_seconds": 1,

@@ -33,7 +33,7 @@ from penstock.engine.changelog.changelog import Changelog
 from penstock.engine.delta.commit_record import FIRST_LSN, CommitRecord
 from penstock.engine.delta.definition import Definition
 from penstock.engine.delta.delta_log import DeltaLog
-from penstock.engine.write.storage import DEFINITION_KEY, ID_KEY
+from penstock.engine.write.table_properties import DEFINITION_KEY, ID_KEY
 from penstock.errors import PenstockError
 from penstock.names import WEIGHT, Frontier
 from penstock.testing.changelog_oracle import bag

@@ -19,8 +19,8 @@ from penstock.graph.dag import StreamGraph
 from penstock.graph.lag import resolve_lags
 from penstock.graph.order import order_refreshes
 from penstock.names import Frontier, SourceVersion, TableName
+from penstock.refresh.graph_run import Arrival, GraphPart, GraphRun, RefreshTo, Skip, StayPut
 from penstock.refresh.result import RefreshResult
-from penstock.refresh.tour import Arrival, Rest, Run, Scene, Skip, Tour
 from penstock.schedule.backoff import Backoff
 from penstock.schedule.begin_due import begin_due
 from penstock.schedule.dispatcher import Dispatcher, Task
@@ -76,7 +76,7 @@ class _Event:
 
 
 class World:
-    """Base tables, stream tables, time; implements the scheduler's `Workshop`."""
+    """Base tables, stream tables, time; implements the scheduler's `RefreshExecutor`."""
 
     def __init__(self, seed: int, traits: Traits) -> None:
         self.seconds = 0.0
@@ -162,7 +162,7 @@ class World:
     def _tick(self) -> None:
         self.ticks += 1
         self._meddle()
-        begin_due(self.dispatcher, self, self.picture(), self.clock, nullcontext())
+        begin_due(self.dispatcher, self, self.picture(), self.clock, nullcontext())  # type: ignore[arg-type]
         self._start_what_can()
         self._after(0.5, self._tick)
 
@@ -236,7 +236,7 @@ class World:
         self.wakes += len(found)
         return found
 
-    def begin(self, wanted: frozenset[str], stamp: datetime, resting: frozenset[str]) -> Tour:
+    def begin(self, wanted: frozenset[str], stamp: datetime, resting: frozenset[str]) -> GraphRun:
         for key in wanted:
             if self.tables[key].status is Status.ERROR:
                 self._grounds[key] = self._stands_on(key)
@@ -245,10 +245,10 @@ class World:
         tables = {key: meta for key, meta in self.tables.items() if key in part}
         graph = StreamGraph.build(tables.values(), self._dependencies(tables))
         order = tuple(node.key for node in order_refreshes(graph, tables))
-        tour = Tour(Scene(tables, graph, order, dict(self.versions)), wanted, stamp, resting)
+        graph_run = GraphRun(GraphPart(tables, graph, order, dict(self.versions)), wanted, stamp, resting)
         there: dict[str, Arrival] = {}
         for key in order:
-            pins = tour.pins(key, there) if tour.may_run(key) else None
+            pins = graph_run.pins(key, there) if graph_run.may_run(key) else None
             frontier = self.tables[key].frontier
             if (
                 pins is None
@@ -259,15 +259,15 @@ class World:
             assert key not in self._at_work, f"{key} was settled while somebody worked on it"
             after = Frontier(frontier.sources, stamp, pins.bases if pins.bases is not None else None)
             self._land(key, after, self.tables[key].frontier_version or 0, self.contents[key][-1])
-            there[key] = tour.arrival(after, self.tables[key].frontier_version, self._result(key, Action.NO_DATA))
-            self._note_quiet(tour, key)
-        tour.arrived.update(there)
-        return tour
+            there[key] = graph_run.arrival(after, self.tables[key].frontier_version, self._result(key, Action.NO_DATA))
+            self._note_quiet(graph_run, key)
+        graph_run.arrived.update(there)
+        return graph_run
 
     def skip(self, key: str, skip: Skip, stamp: datetime) -> None:
         self.skips += 1
 
-    def carry_out(self, tour: Tour, key: str) -> object:
+    def carry_out(self, graph_run: GraphRun, key: str) -> object:
         raise AssertionError("work takes time here: it is started and lands later")
 
     def engine_is_gone(self) -> bool:
@@ -280,31 +280,31 @@ class World:
             for source in self.reads[key]
         )
 
-    def _note_quiet(self, tour: Tour, key: str) -> None:
-        behind = tour.scene.graph.upstream(key)
-        self._seen[key] = {base: version for base, version in tour.scene.versions.items() if base in behind}
+    def _note_quiet(self, graph_run: GraphRun, key: str) -> None:
+        behind = graph_run.part.graph.upstream(key)
+        self._seen[key] = {base: version for base, version in graph_run.part.versions.items() if base in behind}
 
     # -- work
 
     def _start_what_can(self) -> None:
         while (task := self.dispatcher.next()) is not None:
             assert len(self.dispatcher.running) <= self.traits.workers
-            move = task.tour.move(task.key)
-            if isinstance(move, Run):
+            step = task.graph_run.next_step(task.key)
+            if isinstance(step, RefreshTo):
                 assert task.key not in self._at_work, f"{task.key} is worked on twice at once"
                 for source in self.reads[task.key]:
-                    assert source not in self.tables or source in task.tour.arrived, "an upstream had not arrived"
+                    assert source not in self.tables or source in task.graph_run.arrived, "an upstream had not arrived"
                 self._at_work.add(task.key)
-                self._after(self._takes(task.key), _Landing(self, task, move))
+                self._after(self._takes(task.key), _Landing(self, task, step))
             else:
-                assert isinstance(move, Skip | Rest)
-                self.skips += isinstance(move, Skip)
+                assert isinstance(step, Skip | StayPut)
+                self.skips += isinstance(step, Skip)
                 self._end(task, Arrival(blocked=True), None)
 
     def _takes(self, key: str) -> float:
         return self.usual[key] * self.chance.uniform(0.7, 1.0)
 
-    def land(self, task: Task, move: Run) -> None:
+    def land(self, task: Task, step: RefreshTo) -> None:
         """A refresh ends, well or badly."""
         key, lot = task.key, self.chance.random()
         self._at_work.discard(key)
@@ -312,7 +312,7 @@ class World:
         if lot < self.traits.failing:
             self.failures += 1
             self._end(task, Arrival(blocked=True), CommitConflict(name=key, why="simulated"))
-        elif lot < self.traits.failing + self.traits.breaking or self._is_poison(key, move):
+        elif lot < self.traits.failing + self.traits.breaking or self._is_poison(key, step):
             self.failures += 1
             if self.tables[key].status is not Status.SUSPENDED:
                 self.dag_version += self.tables[key].status is not Status.ERROR
@@ -322,22 +322,22 @@ class World:
                 self._failed_on[key] = grounds
             self._end(task, Arrival(blocked=True), QueryFailed(name=key, why="simulated"))
         else:
-            content = self._computed(key, move.pins.versions)
+            content = self._computed(key, step.pins.versions)
             after = Frontier(
-                {source: SourceVersion(move.pins.versions[source]) for source in self.reads[key]},
-                task.tour.stamp,
-                move.pins.bases,
+                {source: SourceVersion(step.pins.versions[source]) for source in self.reads[key]},
+                task.graph_run.stamp,
+                step.pins.bases,
             )
             self.contents[key].append(content)
             version = len(self.contents[key]) - 1
             self._land(key, after, version, content)
-            self._end(task, task.tour.arrival(after, version, self._result(key, Action.INCREMENTAL)), None)
+            self._end(task, task.graph_run.arrival(after, version, self._result(key, Action.INCREMENTAL)), None)
 
-    def _is_poison(self, key: str, move: Run) -> bool:
-        return any((key, source, version) in self.poisoned for source, version in move.pins.versions.items())
+    def _is_poison(self, key: str, step: RefreshTo) -> bool:
+        return any((key, source, version) in self.poisoned for source, version in step.pins.versions.items())
 
     def _end(self, task: Task, arrival: Arrival, error: PenstockError | None) -> None:
-        task.tour.arrived[task.key] = arrival
+        task.graph_run.arrived[task.key] = arrival
         self.dispatcher.ended(task, error, timedelta(seconds=self.usual[task.key]), self.clock.now())
         self._start_what_can()
 
@@ -399,7 +399,7 @@ class _Landing:
 
     world: World
     task: Task
-    move: Run
+    step: RefreshTo
 
     def __call__(self) -> None:
-        self.world.land(self.task, self.move)
+        self.world.land(self.task, self.step)

@@ -15,9 +15,10 @@ from random import Random
 import pytest
 
 from bound_queries import BY_TITLE, SCHEMA, failing_pair
-from penstock.compile import plan, store_bag
+from penstock.compile import store_bag
 from penstock.compile.folds.extreme import Extreme
 from penstock.compile.folds.sum import Sum
+from penstock.compile.passes import choose_store
 from penstock.compile.store_bag import BagStore
 from penstock.compile.stored import OP, Summary, collected_leaf
 from penstock.names import WEIGHT, quote
@@ -71,7 +72,7 @@ def _join_without_second_term(patch: Patch) -> None:
 
     patch.setattr(InnerJoin, "delta", delta)
     # The compiler itself refuses a delta that forgets a source; here the checker has to see it alone.
-    patch.setattr(plan, "_check_every_source", lambda store, root: None)
+    patch.setattr(choose_store, "_check_every_source", lambda store, root: None)
 
 
 def _join_with_both_sides_at_the_end(patch: Patch) -> None:
@@ -169,9 +170,9 @@ def test_right_rule_passes_the_same_histories(title: str) -> None:
 
 
 def test_the_compiler_refuses_a_delta_that_forgets_a_source(monkeypatch: Patch) -> None:
-    check = plan._check_every_source
+    check = choose_store._check_every_source
     _join_without_second_term(monkeypatch)
-    monkeypatch.setattr(plan, "_check_every_source", check)
+    monkeypatch.setattr(choose_store, "_check_every_source", check)
     with pytest.raises(AssertionError, match=r"does not read the changes of \['default.u'\]"):
         _ = BY_TITLE["inner join"].plan
 

@@ -13,9 +13,9 @@ import pytest
 from simulated import Traits, World
 
 from penstock.catalog.model import Status
-from penstock.refresh.tour import Tour
+from penstock.graph.grid import period
+from penstock.refresh.graph_run import GraphRun
 from penstock.schedule.due import Picture
-from penstock.schedule.grid import period
 
 ROUGH = Traits(tables=14, failing=0.15, breaking=0.02, poison=0.1, meddling=0.1, longest=8.0, commits_per_second=1.0)
 
@@ -178,14 +178,14 @@ def test_a_quiet_table_answers_the_first_commit_at_once() -> None:
 
 
 def test_a_tour_that_reads_whatever_is_newest_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Negative control: consumers that do not read their upstreams at the tour's vector mix states."""
-    honest = Tour.pins
+    """Negative control: consumers that do not read their upstreams at the graph run's vector mix states."""
+    honest = GraphRun.pins
 
-    def newest(self: Tour, key: str, arrived: object) -> object:
+    def newest(self: GraphRun, key: str, arrived: object) -> object:
         pins = honest(self, key, arrived)  # type: ignore[arg-type]
         return None if pins is None else replace(pins, versions={**pins.versions, **world.versions})
 
-    monkeypatch.setattr(Tour, "pins", newest)
+    monkeypatch.setattr(GraphRun, "pins", newest)
     caught = set()
     for seed in range(5):
         world = World(seed, ROUGH)

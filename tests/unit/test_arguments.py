@@ -38,7 +38,11 @@ CLASSES = (
     Server,
     FakeClock,
 )
-OTHERS = {"penstock.open": penstock.open, "penstock.look": penstock.look, "penstock.repair": penstock.repair}
+OTHERS = {
+    "penstock.open": penstock.open,
+    "penstock.open_lazily": penstock.open_lazily,
+    "penstock.repair": penstock.repair,
+}
 ENTRY = Entry(0, CommitRecord("", "", "", "", Frontier({})))
 RIGHT = (
     "orders",
@@ -62,7 +66,7 @@ class Stranger:
 
 
 def _public() -> Iterator[tuple[str, Callable[..., Any]]]:
-    yield from OTHERS.items()
+    yield from OTHERS.items()  # type: ignore[misc]
     yield "StreamTables", StreamTables.__init__
     for owner in CLASSES:
         for name, method in vars(owner).items():
@@ -129,16 +133,16 @@ def test_every_parameter_of_a_public_function_is_in_the_table() -> None:
 
 
 def test_refused_calls_change_nothing(tmp_path: Path) -> None:
-    with penstock.look(tmp_path / "warehouse") as ps:
+    with penstock.open_lazily(tmp_path / "warehouse") as ps:
         before = {each: each.read_bytes() for each in tmp_path.rglob("*") if each.is_file()}
         told = []
         for call in (
             lambda: ps.refresh(["a", "b"]),  # type: ignore[arg-type]
-            lambda: ps.refresh("rev", "loud"),  # type: ignore[call-arg]
+            lambda: ps.refresh("rev", "loud"),  # type: ignore[arg-type,call-arg]
             lambda: ps.create_stream_table("x", _Pandas()),  # type: ignore[arg-type]
             lambda: ps.create_stream_table("x", "SELECT 1", key="id"),
             lambda: ps.history("rev", 0),
-            lambda: ps.serve(port=70_000),
+            lambda: ps.serve_metrics(port=70_000),
             lambda: ps.tick(datetime(2026, 1, 1)),
             lambda: ps.refresh(nmae="rev"),  # type: ignore[call-arg]
             lambda: penstock.open(tmp_path / "other", spark="hello"),  # type: ignore[arg-type]
@@ -155,7 +159,8 @@ def test_refused_calls_change_nothing(tmp_path: Path) -> None:
         f"such as {query}. Of pandas' rows make a table first: ps.spark.createDataFrame(…).write.saveAsTable(…).",
         "create_stream_table() was given 'id', a str for key | Give a list of text or None, such as [\"region\"].",
         "history() was given 0 for max_rows | Give a whole number from 1 on, such as 20.",
-        "serve() was given 70000 for port | Give a whole number from 0 to 65535, such as 0, which takes a free one.",
+        "serve_metrics() was given 70000 for port | "
+        "Give a whole number from 0 to 65535, such as 0, which takes a free one.",
         "tick() was given datetime.datetime(2026, 1, 1, 0, 0), a datetime for now, without a time zone | "
         "Give a moment that says its time zone, such as datetime.now(UTC).",
         "refresh() has no argument nmae | Did you mean name?",
@@ -166,7 +171,7 @@ def test_refused_calls_change_nothing(tmp_path: Path) -> None:
 
 
 def test_a_value_of_the_right_type_that_nothing_can_hold_is_refused_too(tmp_path: Path) -> None:
-    with penstock.look(tmp_path / "warehouse") as ps:
+    with penstock.open_lazily(tmp_path / "warehouse") as ps:
         changes = ps.all_changes()
         told = []
         for call in (

@@ -7,20 +7,21 @@ import re
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+from typing import get_args
 
 import pytest
 import typer
 
 import penstock
-from penstock.cli.commands import app
-from penstock.cli.options import Lag
+from penstock.cli.app import app
+from penstock.cli.context.options import Lag
 from penstock.errors import InvalidTargetLag
 from penstock.graph.lag import parse_target_lag, suggested_lags
 from penstock.lang import PassThrough, parse
 from penstock.settings import Settings
 
 SOURCE = Path(penstock.__file__).parent
-LAG_HELP = str(Lag.__metadata__[0].help)
+LAG_HELP = str(get_args(Lag)[1].help)
 ROOT = Path(__file__).parents[2]
 _VERBS = "CREATE|ALTER|DROP|REFRESH|SHOW|DESCRIBE|EXPLAIN|AUDIT|OPTIMIZE"
 _TAIL = r"(?: (?:[A-Z]+|x|…|name|query|'[^']+'))+"

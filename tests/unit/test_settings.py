@@ -146,3 +146,15 @@ def test_a_catalog_may_hold_a_password_which_is_never_shown(tmp_path: Path) -> N
     with pytest.raises(InvalidSetting, match="did you mean catalog") as from_env:
         Settings.load(None, {"PENSTOCK_CATALOGUE": address})
     assert "hunter2" not in str(from_env.value) + str(from_env.value.to_json())
+
+
+def test_an_old_name_works_for_one_release_and_says_its_new_one(tmp_path: Path) -> None:
+    (tmp_path / "penstock.toml").write_text("fuse_factor = 10\n", encoding="utf-8")
+    with pytest.warns(DeprecationWarning, match="setting fuse_factor is now max_change_ratio"):
+        assert Settings.load(tmp_path, {}).max_change_ratio == 10
+    with pytest.warns(DeprecationWarning, match="max_change_ratio"):
+        assert Settings.load(None, {"PENSTOCK_FUSE_FACTOR": "20"}).max_change_ratio == 20
+    with pytest.warns(DeprecationWarning, match="max_change_ratio"):
+        assert Settings.load(None, {}, fuse_factor=30, max_change_ratio=40).max_change_ratio == 40
+    with pytest.warns(DeprecationWarning, match="max_change_ratio"):
+        assert Settings(max_change_ratio=7).fuse_factor == 7

@@ -2,6 +2,9 @@
 
 `CatalogReader` looks, `CatalogWriter` changes; `open_catalog` gives one in SQLite or PostgreSQL. The catalog can be
 lost: everything that matters for results is also in the stream tables' own commits.
+
+Open to every package: address, database, fault, identity_file, model, open_catalog, owner, postgres,
+    postgres_address, reader, warehouse_folder, writer.
 """
 
 from penstock.catalog.model import (

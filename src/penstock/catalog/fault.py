@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Final
 
 from penstock.catalog.database import REPAIR
-from penstock.catalog.look_at_sqlite import connect_to_look
 from penstock.catalog.open_catalog import CATALOG_FILE, is_address
+from penstock.catalog.open_readonly import open_readonly
 from penstock.catalog.sqlite import SqliteCatalog, fix_of, make_schema
 from penstock.catalog.upgrade import latest, stored_version
 from penstock.errors import NOT_WRITABLE, CatalogError, ReadOnly
@@ -36,7 +36,7 @@ def fault(place: str | Path) -> str | None:
     if path.stat().st_size == 0:
         return "it is empty"
     try:
-        with closing(connect_to_look(path, _PATIENCE)) as connection:
+        with closing(open_readonly(path, _PATIENCE)) as connection:
             (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
             if verdict != "ok":
                 return " ".join(str(verdict).split())
@@ -55,7 +55,7 @@ def fault(place: str | Path) -> str | None:
 def schema_of(path: Path, *, must_exist: bool) -> int:
     """The schema of a catalog without a fault, 0 for none yet; an error is that of opening it."""
     try:
-        with closing(connect_to_look(path, _PATIENCE)) as connection:
+        with closing(open_readonly(path, _PATIENCE)) as connection:
             return stored_version(connection, _shape(connection), str(path), must_exist=must_exist)
     except sqlite3.Error as error:
         raise CatalogError(why=f"{path}: {error}", fix=fix_of(error)) from error
@@ -94,7 +94,7 @@ def _shape(connection: sqlite3.Connection) -> dict[str, set[str]]:
 def _unreadable(path: Path) -> str | None:
     """What it holds that is no value of ours."""
     try:
-        with SqliteCatalog(path, look_only=True) as catalog:
+        with SqliteCatalog(path, read_only=True) as catalog:
             for read in (catalog.get_all, catalog.all_dependencies, catalog.known_tables, catalog.subscribers):
                 read()
             for read_newest in (catalog.recent_history, catalog.recent_alerts):

@@ -22,17 +22,17 @@ _PARTS: Final = ("id", "place", "host", "copy_of")
 def read_identity(root: str | Path) -> WarehouseIdentity | None:
     """What the file says, or None without a file that can be read; a part that it lacks is empty."""
     try:
-        told = json.loads((Path(root) / IDENTITY_FILE).read_text("utf-8"))
+        fields = json.loads((Path(root) / IDENTITY_FILE).read_text("utf-8"))
     except (OSError, ValueError):
         return None
-    if not isinstance(told, dict):
+    if not isinstance(fields, dict):
         return None
-    return WarehouseIdentity(*(str(told.get(part) or "") for part in _PARTS))
+    return WarehouseIdentity(*(str(fields.get(part) or "") for part in _PARTS))
 
 
 def write_identity(root: str | Path, identity: WarehouseIdentity) -> None:
     """Replace the file whole: who reads it meanwhile sees the old one or the new one."""
-    text = json.dumps({part: told for part in _PARTS if (told := getattr(identity, part))}, indent=2)
+    text = json.dumps({part: value for part in _PARTS if (value := getattr(identity, part))}, indent=2)
     draft = Path(root) / f".{IDENTITY_FILE}.{uuid.uuid4().hex}"
     try:
         draft.write_text(text + "\n", "utf-8")

@@ -265,7 +265,7 @@ class Advance:
 
 
 class AlertEvent(StrEnum):
-    """What people are told of without having asked."""
+    """What alerts report."""
 
     LAG_EXCEEDED = "lag_exceeded"
     LAG_RECOVERED = "lag_recovered"

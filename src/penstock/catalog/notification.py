@@ -20,23 +20,23 @@ def payload(alert: Alert) -> str:
 
     >>> from datetime import UTC, datetime
     >>> from penstock.catalog.model import AlertEvent
-    >>> told = payload(Alert(AlertEvent.RESUMED, 'a"b', datetime(2026, 1, 1, tzinfo=UTC), {"by": "ann"}))
-    >>> json.loads(told)["st"], json.loads(told)["by"]
+    >>> text = payload(Alert(AlertEvent.RESUMED, 'a"b', datetime(2026, 1, 1, tzinfo=UTC), {"by": "ann"}))
+    >>> json.loads(text)["st"], json.loads(text)["by"]
     ('a"b', 'ann')
     """
-    told = alert.to_json()
-    longest_first = sorted(alert.facts, key=lambda fact: -len(json.dumps(told[fact])))
+    fields = alert.to_json()
+    longest_first = sorted(alert.facts, key=lambda fact: -len(json.dumps(fields[fact])))
     cut: list[str] = []
     for name in (*longest_first, "st"):
-        text = json.dumps(told)
+        text = json.dumps(fields)
         if len(text) <= LIMIT:
             break
         cut.append(name)
         note = 0 if len(cut) > 1 else _NOTE
-        room = LIMIT - (len(text) - len(json.dumps(told[name]))) - note - len(json.dumps(name)) - 2
-        told[name] = _shortened(str(told[name]), room)
-        told["cut"] = cut
-    return json.dumps(told)
+        room = LIMIT - (len(text) - len(json.dumps(fields[name]))) - note - len(json.dumps(name)) - 2
+        fields[name] = _shortened(str(fields[name]), room)
+        fields["cut"] = cut
+    return json.dumps(fields)
 
 
 def _shortened(value: str, room: int) -> str:

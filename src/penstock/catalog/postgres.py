@@ -1,8 +1,8 @@
 """The catalog in a PostgreSQL schema of its own, shared by many processes on many machines.
 
-Every write begins with an advisory lock that belongs to the schema, which waits for other writers; whoever stops in the
-middle of a write is put out by the server. Readers never wait for writers. A connection that was lost, as by a restart
-of the server, is made anew before a transaction begins, never inside one.
+Every write begins with an advisory lock that belongs to the schema, which waits for other writers; the server ends the
+session of a process that stops in the middle of a write. Readers never wait for writers. A lost connection, as by a
+restart of the server, is made again before a transaction begins, never inside one.
 """
 
 from __future__ import annotations
@@ -81,8 +81,8 @@ class PostgresDatabase(Database):
 
     def now(self) -> datetime:
         with self.read() as db:
-            told: datetime = db.execute("SELECT clock_timestamp() AS now").fetchone()["now"]
-        return told.astimezone(UTC)
+            moment: datetime = db.execute("SELECT clock_timestamp() AS now").fetchone()["now"]
+        return moment.astimezone(UTC)
 
     def announce(self, db: Statements, alert: Alert) -> None:
         db.execute("SELECT pg_notify(?, ?)", (CHANNEL, payload(alert)))
@@ -243,7 +243,7 @@ def _create_schema(session: Session, address: PostgresAddress) -> None:
 
 @dataclass(frozen=True, slots=True)
 class PostgresState:
-    """What `look` found."""
+    """What `read_state` found."""
 
     server: str
     schema_version: int
@@ -251,7 +251,7 @@ class PostgresState:
     """By how much the server's clock is ahead of this machine's."""
 
 
-def look(url: str) -> PostgresState:
+def read_state(url: str) -> PostgresState:
     """Whether a catalog can be used from here; nothing is changed, and schema version 0 means none yet."""
     address = PostgresAddress.parse(url)
     try:

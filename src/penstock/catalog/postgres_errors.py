@@ -21,8 +21,8 @@ _STALE_PLAN: Final = "0A000"
 
 def sqlstate(error: BaseException) -> str:
     """The server's code for an error; empty if it was not the server who failed."""
-    told = error.args[0] if isinstance(error, DatabaseError) and error.args else None
-    return str(told.get("C", "")) if isinstance(told, dict) else ""
+    fields = error.args[0] if isinstance(error, DatabaseError) and error.args else None
+    return str(fields.get("C", "")) if isinstance(fields, dict) else ""
 
 
 def root(error: Exception) -> Exception:

@@ -1,4 +1,4 @@
-"""Looking into the catalog. Whoever only looks asks for this type, and so cannot change anything.
+"""Reading the catalog. Code that only reads asks for this type, and so cannot change anything.
 
 A missing stream table is `StreamTableNotFound`, a failing database `CatalogError`; nothing else is raised.
 """

@@ -45,6 +45,7 @@ from penstock.errors import (
     TableBusy,
     TableExists,
 )
+from penstock.failpoints import Failpoint, reach
 from penstock.names import Frontier, TableName
 
 INTERRUPTED: Final = "interrupted by restart"
@@ -89,6 +90,7 @@ class SqlCatalog(SqlReader, CatalogWriter):
             _insert(db, "counters", {"stream_table_id": stream_table_id})
             for dependency in dependencies:
                 _insert(db, "dependencies", rows.write_dependency(stream_table_id, dependency, self._places))
+        reach(Failpoint.CATALOG_ROW_MADE)
         return stream_table_id
 
     def update_definition(
@@ -173,6 +175,7 @@ class SqlCatalog(SqlReader, CatalogWriter):
         reason_code: str | None = None,
         reason: str | None = None,
     ) -> None:
+        reach(Failpoint.BEFORE_THE_CATALOG)
         with self._write() as db:
             old = self._get(db, lease.stream_table_id)
             self._check_fence(db, lease)
@@ -198,6 +201,7 @@ class SqlCatalog(SqlReader, CatalogWriter):
             if rebuilt:
                 changes |= {"needs_reinit": 0, "reinit_reason": None}
             _update(db, old.id, now, changes)
+        reach(Failpoint.IN_THE_CATALOG)
 
     def advance_no_data(
         self, advances: Sequence[Advance], *, now: datetime, records: Sequence[RefreshRecord] = ()
@@ -263,6 +267,7 @@ class SqlCatalog(SqlReader, CatalogWriter):
         with self._write() as db:
             self._get(db, record.stream_table_id)
             _add_to_history(db, record)
+        reach(Failpoint.STARTED)
 
     def finish_refresh(self, record: RefreshRecord) -> None:
         if record.status is RefreshStatus.RUNNING or record.ended_at is None:
@@ -278,6 +283,7 @@ class SqlCatalog(SqlReader, CatalogWriter):
             if not changed:
                 raise self._lost(db, record.stream_table_id)
             _count(db, record)
+        reach(Failpoint.IN_HISTORY)
 
     def record_refresh(self, record: RefreshRecord) -> None:
         if record.status is RefreshStatus.RUNNING or record.ended_at is None:
@@ -345,6 +351,7 @@ class SqlCatalog(SqlReader, CatalogWriter):
             }
             db.execute("DELETE FROM leases WHERE stream_table_id = ?", (stream_table_id,))
             _insert(db, "leases", values)
+        reach(Failpoint.LEASE_TAKEN)
         return Lease(stream_table_id, token, holder, now + duration, now)
 
     def renew_lease(self, lease: Lease, duration: timedelta, *, now: datetime) -> Lease:

@@ -15,9 +15,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from penstock.catalog.database import BUSY, REPAIR, REPORT, Database, Statements
-from penstock.catalog.look_at_sqlite import connect_to_look
 from penstock.catalog.migrations import MIGRATIONS
 from penstock.catalog.model import Alert
+from penstock.catalog.open_readonly import open_readonly
 from penstock.catalog.sql_catalog import SqlCatalog
 from penstock.catalog.upgrade import latest, stored_version, upgrade
 from penstock.errors import CatalogError, CatalogLost, CatalogUnusable, ReadOnly
@@ -27,7 +27,7 @@ from penstock.interrupts import Whole
 class SqliteCatalog(SqlCatalog):
     """`CatalogWriter` on a SQLite file, which is created and brought to the latest schema on opening.
 
-    A file that this user may not write to can be looked at; `look_only` treats any file so.
+    A file that this user may not write to can be looked at; `read_only` treats any file so.
     """
 
     def __init__(
@@ -37,16 +37,16 @@ class SqliteCatalog(SqlCatalog):
         root: str | None = None,
         busy_timeout: timedelta = timedelta(seconds=30),
         must_exist: bool = False,
-        look_only: bool = False,
+        read_only: bool = False,
     ) -> None:
         self.path = Path(path)
-        super().__init__(SqliteDatabase(self.path, busy_timeout, must_exist, look_only), root)
+        super().__init__(SqliteDatabase(self.path, busy_timeout, must_exist, read_only), root)
 
 
 class SqliteDatabase(Database):
     """One connection to a SQLite file, behind a lock."""
 
-    def __init__(self, path: Path, busy_timeout: timedelta, must_exist: bool = False, look_only: bool = False) -> None:
+    def __init__(self, path: Path, busy_timeout: timedelta, must_exist: bool = False, read_only: bool = False) -> None:
         self.place = str(path)
         self.lock = threading.RLock()
         self._patience = busy_timeout.total_seconds()
@@ -64,7 +64,7 @@ class SqliteDatabase(Database):
             raise CatalogLost(place=path)
         # The log is made beside the file, so the folder must be writable too.
         writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK | os.X_OK)
-        self.read_only = look_only or (path.exists() and not writable)
+        self.read_only = read_only or (path.exists() and not writable)
         with self.read() if self.read_only else self.write():
             pass
 
@@ -87,7 +87,7 @@ class SqliteDatabase(Database):
             if not self.read_only:
                 yield self._open()
                 return
-            with closing(self._open_to_look()) as connection:
+            with closing(self._open_readonly()) as connection:
                 yield connection
 
     @contextmanager
@@ -124,8 +124,8 @@ class SqliteDatabase(Database):
             self._connection, self._pid = connection, os.getpid()
         return self._connection
 
-    def _open_to_look(self) -> sqlite3.Connection:
-        connection = connect_to_look(Path(self.place), self._patience)
+    def _open_readonly(self) -> sqlite3.Connection:
+        connection = open_readonly(Path(self.place), self._patience)
         version = self._version(connection)
         if version != latest():
             connection.close()

@@ -1,7 +1,7 @@
 """Which folder can be a warehouse, and which is one.
 
 A warehouse is a folder of this machine, given by its path. An address (`s3a://…`, `file:///…`) is refused, for it would
-be taken for the name of a folder here; every place that is told of a warehouse asks this module.
+be taken for the name of a folder here; every place that takes the path of a warehouse asks this module.
 """
 
 from __future__ import annotations

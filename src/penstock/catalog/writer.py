@@ -182,7 +182,7 @@ class CatalogWriter(CatalogReader):
 
     @abstractmethod
     def record_alert(self, alert: Alert) -> None:
-        """Keep an alert, and pass it on to whoever listens at the database."""
+        """Keep an alert, and pass it on to listeners at the database."""
 
     @abstractmethod
     def prune_alerts(self, keep: timedelta, *, now: datetime) -> int:

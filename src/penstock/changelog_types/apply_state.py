@@ -70,7 +70,7 @@ class ApplyState:
 
 
 def payload_hash(record: ChangeRecord) -> str:
-    """SHA-256 of what the record says, whoever sends it."""
+    """SHA-256 of the record without its term."""
     return sha256(record.with_term(DEFAULT_REPLICATION_TERM).encode()).hexdigest()
 
 

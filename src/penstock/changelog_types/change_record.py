@@ -109,7 +109,7 @@ class ChangeRecord:
         return value
 
     def encode(self) -> bytes:
-        """The record as JSON. What cannot be written is refused: an empty object would be a change nobody can read."""
+        """The record as JSON. A value that cannot be written is refused: no reader would understand an empty object."""
         return canonical_json(self.to_json_value())
 
     @classmethod

@@ -1,6 +1,6 @@
 """A buffer of changelog references, allocated once and used again every epoch.
 
-A full buffer takes nothing and says so: that is the signal to drain it. What was pushed comes out in the same order.
+A full buffer refuses more and returns False: that is the signal to drain it. Draining keeps the order of pushes.
 """
 
 from __future__ import annotations

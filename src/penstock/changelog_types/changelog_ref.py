@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from penstock.changes.wire.cdc_operation import CdcOperation
+from penstock.changelog_types.cdc_operation import CdcOperation
 from penstock.errors import InvalidChange, UnreadableChange
 
 DTYPE = np.dtype(

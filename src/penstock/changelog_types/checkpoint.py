@@ -91,22 +91,22 @@ _ENCODER = msgspec.json.Encoder()
 _DECODER = msgspec.json.Decoder(_Header)
 
 
-def _event(told: _Event, batches: Iterator[pa.RecordBatch]) -> ChangeEvent:
-    kind = EventType.from_u8(told.type)
-    if kind is None or (told.sequence is None) == (kind in _SEQUENCED):
-        raise _unreadable(f"there is no event of type {told.type} with sequence {told.sequence}")
-    sequence = told.sequence or 0
+def _event(header: _Event, batches: Iterator[pa.RecordBatch]) -> ChangeEvent:
+    kind = EventType.from_u8(header.type)
+    if kind is None or (header.sequence is None) == (kind in _SEQUENCED):
+        raise _unreadable(f"there is no event of type {header.type} with sequence {header.sequence}")
+    sequence = header.sequence or 0
     match kind:
         case EventType.INSERT:
-            return Insert(_next(batches), told.timestamp, sequence)
+            return Insert(_next(batches), header.timestamp, sequence)
         case EventType.DELETE:
-            return Delete(_next(batches), told.timestamp, sequence)
+            return Delete(_next(batches), header.timestamp, sequence)
         case EventType.UPDATE:
-            return Update(_next(batches), _next(batches), told.timestamp, sequence)
+            return Update(_next(batches), _next(batches), header.timestamp, sequence)
         case EventType.SNAPSHOT:
-            return Snapshot(_next(batches), told.timestamp)
+            return Snapshot(_next(batches), header.timestamp)
         case EventType.WATERMARK:
-            return Watermark(told.timestamp)
+            return Watermark(header.timestamp)
 
 
 _SEQUENCED = (EventType.INSERT, EventType.DELETE, EventType.UPDATE)

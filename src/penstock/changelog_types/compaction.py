@@ -1,4 +1,4 @@
-"""A changelog made smaller without changing what it says.
+"""A changelog made smaller without changing its meaning.
 
 net       equal rows become one, its weight the sum; rows of weight 0 are gone
 collapse  by key: one row that stays is an upsert, only rows that go are a delete, two that stay are an error

@@ -2,7 +2,7 @@
 
     first result: nothing · same result: nothing · another result: (old, new), that is −1 old and +1 new
 
-The generator remembers the last result of every open window. Whoever closes a window must forget it here.
+The generator remembers the last result of every open window. `cleanup_window` releases a window that has closed.
 """
 
 from __future__ import annotations

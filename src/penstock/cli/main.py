@@ -5,17 +5,15 @@ from __future__ import annotations
 import os
 import signal
 from types import FrameType
-from typing import Final
 
-INTERRUPTED: Final = 130
-"""What shells give a command that SIGINT has ended."""
+from penstock.cli.exit_codes import INTERRUPTED
 
 
 def main() -> None:
     """Run the command line."""
     signal.signal(signal.SIGINT, _stop)
     # Here and not above: to load the commands takes longest, and nothing is lost if that is cut off.
-    from penstock.cli.commands import app
+    from penstock.cli.app import app
 
     app()
 

@@ -1,12 +1,14 @@
 """The bound tree: a query as Spark's analyser understood it, as plain data.
 
-The compiler knows nothing else about a query. Names, types, nullability, implicit casts, views, CTEs, star expansion
-and column naming are settled here, by Spark. `Analyzer` is the port: the engine implements it on Spark, tests replay
-recorded trees.
+The compiler knows nothing else about a query. Spark has decided on names, types, nullability, implicit casts, views,
+CTEs, star expansion and column names. `Analyzer` is the port through which the trees come: the engine implements it on
+Spark, tests on recorded trees.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Protocol
@@ -17,28 +19,72 @@ from penstock.operators.source import Source
 from penstock.operators.window import WindowCall
 
 
+class BoundNode(ABC):
+    """A node of the bound tree."""
+
+    @property
+    @abstractmethod
+    def children(self) -> tuple[Bound, ...]:
+        """The nodes it reads."""
+
+    @property
+    @abstractmethod
+    def output(self) -> tuple[Attribute, ...]:
+        """The columns of its rows."""
+
+    def nodes(self) -> Iterator[BoundNode]:
+        """This node and all below it."""
+        yield self
+        for child in self.children:
+            yield from child.nodes()
+
+
 @dataclass(frozen=True, slots=True)
-class BoundScan:
+class BoundScan(BoundNode):
     """A table read: the columns Spark resolved, and the name each has in the table."""
 
     source: Source
     columns: tuple[tuple[str, Attribute], ...]
 
+    @property
+    def children(self) -> tuple[Bound, ...]:
+        return ()
+
+    @property
+    def output(self) -> tuple[Attribute, ...]:
+        return tuple(attribute for _, attribute in self.columns)
+
 
 @dataclass(frozen=True, slots=True)
-class BoundProject:
+class BoundProject(BoundNode):
     """A select list."""
 
     child: Bound
     items: tuple[tuple[Expression, Attribute], ...]
 
+    @property
+    def children(self) -> tuple[Bound, ...]:
+        return (self.child,)
+
+    @property
+    def output(self) -> tuple[Attribute, ...]:
+        return tuple(attribute for _, attribute in self.items)
+
 
 @dataclass(frozen=True, slots=True)
-class BoundFilter:
+class BoundFilter(BoundNode):
     """Predicates: rows for which all of them are true stay."""
 
     child: Bound
     conditions: tuple[Expression, ...]
+
+    @property
+    def children(self) -> tuple[Bound, ...]:
+        return (self.child,)
+
+    @property
+    def output(self) -> tuple[Attribute, ...]:
+        return self.child.output
 
 
 class JoinKind(StrEnum):
@@ -54,7 +100,7 @@ class JoinKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class BoundJoin:
+class BoundJoin(BoundNode):
     """A join; an existence join adds the column `exists` to the left rows."""
 
     left: Bound
@@ -63,9 +109,21 @@ class BoundJoin:
     kind: JoinKind = JoinKind.INNER
     exists: Attribute | None = None
 
+    @property
+    def children(self) -> tuple[Bound, ...]:
+        return (self.left, self.right)
+
+    @property
+    def output(self) -> tuple[Attribute, ...]:
+        if self.kind in {JoinKind.SEMI, JoinKind.ANTI}:
+            return self.left.output
+        if self.kind is JoinKind.EXISTENCE:
+            return (*self.left.output, *(() if self.exists is None else (self.exists,)))
+        return (*self.left.output, *self.right.output)
+
 
 @dataclass(frozen=True, slots=True)
-class BoundGenerate:
+class BoundGenerate(BoundNode):
     """A generator applied to every row; `outer` keeps rows of which it makes nothing."""
 
     child: Bound
@@ -73,18 +131,34 @@ class BoundGenerate:
     outer: bool
     made: tuple[Attribute, ...]
 
+    @property
+    def children(self) -> tuple[Bound, ...]:
+        return (self.child,)
+
+    @property
+    def output(self) -> tuple[Attribute, ...]:
+        return (*self.child.output, *self.made)
+
 
 @dataclass(frozen=True, slots=True)
-class BoundWindow:
+class BoundWindow(BoundNode):
     """Window functions over one partitioning."""
 
     child: Bound
     partition: tuple[Expression, ...]
     calls: tuple[tuple[WindowCall, Attribute], ...]
 
+    @property
+    def children(self) -> tuple[Bound, ...]:
+        return (self.child,)
+
+    @property
+    def output(self) -> tuple[Attribute, ...]:
+        return (*self.child.output, *(attribute for _, attribute in self.calls))
+
 
 @dataclass(frozen=True, slots=True)
-class BoundLimit:
+class BoundLimit(BoundNode):
     """ORDER BY … LIMIT … OFFSET in a total order: (expression, direction) pairs."""
 
     child: Bound
@@ -92,45 +166,93 @@ class BoundLimit:
     limit: int | None
     offset: int
 
+    @property
+    def children(self) -> tuple[Bound, ...]:
+        return (self.child,)
+
+    @property
+    def output(self) -> tuple[Attribute, ...]:
+        return self.child.output
+
 
 @dataclass(frozen=True, slots=True)
-class BoundConstant:
+class BoundConstant(BoundNode):
     """Rows that no table feeds: SQL text, and the name that each column has in it."""
 
     relation: str
     columns: tuple[tuple[str, Attribute], ...]
 
+    @property
+    def children(self) -> tuple[Bound, ...]:
+        return ()
+
+    @property
+    def output(self) -> tuple[Attribute, ...]:
+        return tuple(attribute for _, attribute in self.columns)
+
 
 @dataclass(frozen=True, slots=True)
-class BoundClock:
+class BoundClock(BoundNode):
     """One row with the data timestamp."""
 
     now: Attribute
 
+    @property
+    def children(self) -> tuple[Bound, ...]:
+        return ()
+
+    @property
+    def output(self) -> tuple[Attribute, ...]:
+        return (self.now,)
+
 
 @dataclass(frozen=True, slots=True)
-class BoundAggregate:
+class BoundAggregate(BoundNode):
     """GROUP BY: keys and aggregate calls. What is computed from them is a projection above."""
 
     child: Bound
     keys: tuple[tuple[Expression, Attribute], ...]
     calls: tuple[tuple[AggregateCall, Attribute], ...]
 
+    @property
+    def children(self) -> tuple[Bound, ...]:
+        return (self.child,)
+
+    @property
+    def output(self) -> tuple[Attribute, ...]:
+        return (*(attribute for _, attribute in self.keys), *(attribute for _, attribute in self.calls))
+
 
 @dataclass(frozen=True, slots=True)
-class BoundDistinct:
+class BoundDistinct(BoundNode):
     """SELECT DISTINCT."""
 
     child: Bound
 
+    @property
+    def children(self) -> tuple[Bound, ...]:
+        return (self.child,)
+
+    @property
+    def output(self) -> tuple[Attribute, ...]:
+        return self.child.output
+
 
 @dataclass(frozen=True, slots=True)
-class BoundUnion:
+class BoundUnion(BoundNode):
     """UNION ALL, by position."""
 
-    children: tuple[Bound, ...]
+    branches: tuple[Bound, ...]
     columns: tuple[Attribute, ...]
     inputs: tuple[tuple[Attribute, ...], ...]
+
+    @property
+    def children(self) -> tuple[Bound, ...]:
+        return self.branches
+
+    @property
+    def output(self) -> tuple[Attribute, ...]:
+        return self.columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +265,8 @@ class Refused:
     fix: str
 
     @property
-    def told(self) -> str:
-        """What was written, and where the reason is explained."""
+    def explained(self) -> str:
+        """The construct, and where the reason is explained."""
         return with_link(self.reason, self.construct)
 
     @property
@@ -180,7 +302,7 @@ class BoundQuery:
     views: tuple[tuple[str, str], ...]
     """Views inlined, each with its text, so that a changed view is noticed."""
     tree: Bound | Refused
-    restless: bool
+    volatile: bool
     """The result can change although no source moved: it reads the clock, chance, or something other than Delta."""
     functions: tuple[tuple[str, str], ...] = ()
     """User-defined functions called, each with its code, or with nothing if that cannot be read."""

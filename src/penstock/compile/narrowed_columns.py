@@ -1,7 +1,7 @@
-"""By which columns a stream table's deltas touch the tables they read, and its own stored rows.
+"""The columns by which a stream table's deltas find rows in the tables they read, and in its own storage.
 
-A program is written as if every column of every source told its files apart; where it then narrows a leaf is where a
-sorted source would spare it reading. Each source is taken to move on its own, as sources mostly do.
+The store writes its program as if every column of every source were sorted. Where the program then narrows a leaf, a
+source sorted by that column would spare it reading. Each source is taken to change alone, as sources mostly do.
 """
 
 from __future__ import annotations

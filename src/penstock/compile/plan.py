@@ -6,24 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from penstock.compile.bound import BoundQuery, Refused
-from penstock.compile.lower import lower
-from penstock.compile.passes.admit import admit, admit_result
+from penstock.compile.draft import Draft
+from penstock.compile.passes.admit import admit
+from penstock.compile.passes.choose_store import choose_store, store_without_rule
+from penstock.compile.passes.lower import lower
 from penstock.compile.passes.prune_columns import prune_columns
-from penstock.compile.store_bag import BagStore
-from penstock.compile.store_first_groups import FirstGroupsStore, first_groups
-from penstock.compile.store_groups import GroupStore, top_aggregate
-from penstock.compile.store_keyed import KeyedStore
-from penstock.compile.store_top import TopStore, top_limit
 from penstock.compile.stored import Store, StoredColumn, name_columns
 from penstock.errors import KeyColumnMissing
-from penstock.lang.near import nearest
-from penstock.operators.delta_query import DeltaQuery, LeafKind
-from penstock.operators.expression import Expression
-from penstock.operators.operator import Operator
-from penstock.operators.project import Project
+from penstock.lang.spelling import nearest
 
 COMPILER = 3
 """Raised whenever the stored layout of an existing definition would come out differently."""
+
+PASSES = (lower, prune_columns, admit, choose_store)
+"""The whole compiler; a query that one of them refuses does not reach the next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +29,8 @@ class Plan:
     bound: BoundQuery
     store: Store
     refused: Refused | None
+    passes: tuple[tuple[str, str], ...] = ()
+    """The passes that the query went through, each with what it left."""
 
     @property
     def incremental(self) -> bool:
@@ -49,67 +47,24 @@ class Plan:
 def compile_query(bound: BoundQuery, key: tuple[str, ...] = (), settings: Mapping[str, str] | None = None) -> Plan:
     """Compile a query. Names and types that cannot be stored are errors; shapes without a rule are not."""
     columns = name_columns(bound.columns)
+    draft = Draft(bound, columns, _stored_key(bound, columns, key), dict(settings or {}))
+    if isinstance(bound.tree, Refused):
+        return Plan(bound, store_without_rule(draft), bound.tree)
+    done: list[tuple[str, str]] = []
+    for each in PASSES:
+        draft = each(draft)
+        done.append((each.__name__, draft.outcome))
+        if draft.refused is not None:
+            break
+    return Plan(bound, draft.store or store_without_rule(draft), draft.refused, tuple(done))
+
+
+def _stored_key(bound: BoundQuery, columns: tuple[StoredColumn, ...], key: tuple[str, ...]) -> tuple[str, ...]:
+    """Storage names of the key columns, which the query must return."""
     by_name = {column.visible.lower(): column.name for column in columns if column.visible is not None}
     for name in key:
         if name.lower() not in by_name:
             near = nearest(name, by_name)
             meant = f"Did you mean {near}? " if near else ""
             raise KeyColumnMissing(column=name, meant=meant, columns=", ".join(each.name for each in bound.columns))
-    stored_key = tuple(by_name[name.lower()] for name in key)
-    if isinstance(bound.tree, Refused):
-        return Plan(bound, _rootless(bound, columns, stored_key), bound.tree)
-    root = _pruned(lower(bound.tree), bound)
-    top = None if key else top_aggregate(root)
-    refused = admit(root, top) or (None if top is not None else admit_result(bound.columns))
-    if refused is not None:
-        return Plan(bound, _rootless(bound, columns, stored_key), refused)
-    store: Store
-    if first_groups(root) and not stored_key:
-        store = FirstGroupsStore(root, bound.columns, columns, dict(settings or {}))
-    elif top_limit(root) is not None and not stored_key:
-        store = TopStore(root, bound.columns, columns)
-    elif top is not None:
-        store = GroupStore(root, bound.columns, columns, dict(settings or {}))
-    elif stored_key:
-        store = KeyedStore(root, bound.columns, columns, stored_key)
-    else:
-        store = BagStore(root, bound.columns, columns)
-    _check_every_source(store, root)
-    return Plan(bound, store, None)
-
-
-def _rootless(bound: BoundQuery, columns: tuple[StoredColumn, ...], key: tuple[str, ...]) -> Store:
-    return KeyedStore(None, bound.columns, columns, key) if key else BagStore(None, bound.columns, columns)
-
-
-def _pruned(root: Operator, bound: BoundQuery) -> Operator:
-    wanted = frozenset(attribute.id for attribute in bound.columns)
-    pruned = prune_columns(root, wanted)
-    if isinstance(pruned, Project) or tuple(each.id for each in pruned.columns) == tuple(
-        each.id for each in bound.columns
-    ):
-        return pruned
-    items = tuple(
-        (Expression((each.id,), each.type, each.nullable), each)
-        for each in {attribute.id: attribute for attribute in bound.columns}.values()
-    )
-    return Project(pruned, items)
-
-
-def _check_every_source(store: Store, root: Operator) -> None:
-    """A delta that forgets a source would be silently wrong, so each must occur before any is left out."""
-    query = DeltaQuery(moved=frozenset(source.id for source in root.sources))
-    if not root.moved(query):
-        # Constants alone: there is no delta.
-        return
-    last = store.change(query)
-    seen = {
-        leaf.source.id
-        for step in (*query.steps, last)
-        for leaf in step.leaves
-        if leaf.kind is LeafKind.CHANGES and leaf.source is not None
-    }
-    # An operator that reads its whole input at both ends needs no change rows.
-    seen |= {source.id for node in root.nodes() if node.whole for source in node.sources}
-    missing = {source.name for source in root.sources if source.id not in seen}
-    assert not missing, f"the delta does not read the changes of {sorted(missing)}"
+    return tuple(by_name[name.lower()] for name in key)

@@ -1,44 +1,45 @@
-"""Reason codes: why a query, or one refresh of it, was not incremental. Stable, public, documented from here.
+"""Reason codes: why a query, or one refresh of it, was not incremental. They are public and stable.
 
-A code that refuses a query has advice. Beside it stands the user's own expression with its place in the text.
+A code that refuses a query has advice. Users see it with their own expression and its place in the query. The page of
+errors is generated from here.
 """
 
 from __future__ import annotations
 
 REASONS: dict[str, str] = {
-    "AS_ASKED": "refresh mode FULL was asked for",
-    "SUBQUERY": "a subquery has a correlation that Spark does not turn into a join",
-    "LIMIT": "LIMIT is applied to something that has no order to be settled",
-    "ORDER_BY": "ORDER BY below the top of the query has no meaning that can be maintained",
-    "SET_OPERATION": "a set operation that Spark does not turn into joins",
-    "LATERAL": "a LATERAL join or generator without a delta rule",
-    "RECURSION": "a recursive CTE is computed again and compared with the stored rows",
-    "SAMPLE": "TABLESAMPLE gives another answer at every run",
-    "NON_DETERMINISTIC": "a function gives another answer at every run (rand, uuid, …)",
+    "AS_ASKED": "the refresh mode is FULL",
+    "SUBQUERY": "Spark does not turn the correlation of a subquery into a join",
+    "LIMIT": "LIMIT cuts rows that cannot be put in one order",
+    "ORDER_BY": "ORDER BY stands below the top of the query, where it means nothing that can be maintained",
+    "SET_OPERATION": "Spark does not turn a set operation into joins",
+    "LATERAL": "a LATERAL join or a generator has no delta rule",
+    "RECURSION": "Penstock computes a recursive CTE again and compares the result with the stored rows",
+    "SAMPLE": "TABLESAMPLE chooses other rows at every run",
+    "NON_DETERMINISTIC": "a function returns another value at every run (rand, uuid, …)",
     "CLOCK": "the query reads the session (current_user, current_timezone, …)",
     "UDF": "a user-defined aggregate or SQL function has no delta rule",
-    "SOURCE_NOT_DELTA": "a source is not a Delta table, so its changes cannot be read",
+    "SOURCE_NOT_DELTA": "a source is not a Delta table, so Penstock cannot read its changes",
     "COLLATION": "a key or result column has a collation other than UTF8_BINARY",
-    "NOT_COMPARABLE": "a key, DISTINCT or result column has a type that cannot be compared",
-    "ORDER_DEPENDENT": "an aggregate or window function depends on the order of rows that nothing settles",
-    "ROUND_TRIP": "Spark does not read an expression back as it wrote it",
-    "NORMAL_FORM": "one of Spark's rules fails on the query, which it applies before delta rules can be found",
-    "UNKNOWN_OPERATOR": "an operator that this version does not know",
-    "CHEAPER": "mode AUTO: recomputing was estimated to take less time than applying the changes",
-    "PROBE": "mode AUTO: the mode that was estimated to be slower was tried, to know what it takes now",
+    "NOT_COMPARABLE": "a key, DISTINCT or result column has a type whose values cannot be compared",
+    "ORDER_DEPENDENT": "an aggregate or window function depends on the order of rows, and nothing fixes that order",
+    "ROUND_TRIP": "Spark writes an expression as SQL and reads that text as another expression",
+    "NORMAL_FORM": "one of Spark's rules fails on the query before Penstock can find its delta rules",
+    "UNKNOWN_OPERATOR": "this version of Penstock does not know an operator of the query",
+    "CHEAPER": "mode AUTO: Penstock estimated that recomputing takes less time than applying the changes",
+    "PROBE": "mode AUTO: Penstock ran the mode that it expects to be slower, to measure it again",
     "FIRST_FILL": "the stream table had no rows yet",
     "DEFINITION_CHANGED": "the definition changed since the last refresh",
     "SOURCE_CHANGED": "a source changed its columns or was recreated",
     "VIEW_CHANGED": "a view that the query reads was redefined",
     "UDF_CHANGED": "a user-defined function that the query calls was redefined",
     "FRONTIER_LOST": "the old version of a source can no longer be read",
-    "FOREIGN_WRITE": "somebody else wrote to the stream table's storage",
+    "FOREIGN_WRITE": "another program wrote to the stream table's storage",
     "STATE_DAMAGED": "stored rows contradict the delta",
-    "DELTA_RAISED": "the delta query raised where the query itself does not",
-    "ON_REQUEST": "a rebuild was asked for",
+    "DELTA_RAISED": "the delta query failed where the query itself does not",
+    "ON_REQUEST": "a user asked for a rebuild",
     "INCONSISTENT_PINS": "the sources do not agree on one version of a shared table",
     "UPSTREAM_BLOCKED": "an upstream stream table is suspended or failed",
-    "STILL_RUNNING": "the scheduler wanted it again before its last refresh had ended",
+    "STILL_RUNNING": "a refresh came due before the one before it had ended",
     "TABLE_BUSY": "another process was refreshing it",
 }
 
@@ -56,7 +57,7 @@ ADVICE: dict[str, str] = {
     "SOURCE_NOT_DELTA": "Write the source as a Delta table.",
     "COLLATION": "Use COLLATE UTF8_BINARY.",
     "NOT_COMPARABLE": "Cast it to STRING.",
-    "ORDER_DEPENDENT": "Settle the order, or keep this part in a stream table of its own and read that one.",
+    "ORDER_DEPENDENT": "Fix the order of the rows, or keep this part in a stream table of its own and read that one.",
     "ROUND_TRIP": "Compute the expression when the row is written, or another way.",
     "NORMAL_FORM": "Write the subquery or condition as a join of its own.",
     "UNKNOWN_OPERATOR": "Leave it FULL, or keep this part in a stream table of its own and read that one.",

@@ -51,7 +51,7 @@ class BagStore(Store):
         rows = rows and rows.named(
             (attribute.column, column.name) for attribute, column in zip(self._visible, self._values, strict=True)
         )
-        return step if rows is None else replace(step, plainly=PlainChange(rows))
+        return step if rows is None else replace(step, shortcut=PlainChange(rows))
 
     def finish(self, query: DeltaQuery, change: Summary, phase: int = 0) -> Step | None:
         if phase or change.least_weight is None or change.least_weight > 0:
@@ -91,7 +91,7 @@ class BagStore(Store):
             [together],
         )
         op = quote(OP)
-        # An applier finds rows by equality, for which −0.0 and 0.0 are one value: it is told once to take them away.
+        # An applier finds rows by equality, for which −0.0 and 0.0 are one value: one row with 'd' takes both away.
         zeros = [column for column in self._values if column.type in {"FLOAT", "DOUBLE"}]
         once, first = (self._once(query, summed), " AND `__ps_nth` = 1") if zeros else (summed, "")
         sql = (
@@ -100,7 +100,7 @@ class BagStore(Store):
             f"OR ({op} = 'i' AND {weight} > 0)"
         )
         step = query.statement("resum", sql, [once], "new multiplicities of the touched values")
-        return replace(step, plainly=BagTotals(changed, stored, self._value_names))
+        return replace(step, shortcut=BagTotals(changed, stored, self._value_names))
 
     def _once(self, query: DeltaQuery, summed: str) -> str:
         gone = f"(`__ps_was` > 0 AND {quote(WEIGHT)} >= 0)"

@@ -2,9 +2,9 @@
 
     first k of γ(R₁)  =  first k of (touched groups, shown groups, first k of the hidden groups)
 
-All groups are stored and maintained as `store_groups` has it; those outside the limit are hidden. So a group moves in
-or out by comparing stored rows, and the sources are read for the touched groups only. The order is total: binding has
-seen to that.
+The table stores all groups and maintains them as `store_groups` does; those outside the limit are hidden. So a
+comparison of stored rows moves a group in or out, and a refresh reads the sources for the touched groups only. The
+binder has made the order total.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
     folded       new state of a touched group  =  fold(stored state, state of ΔR)
     recomputed   new row of a touched group    =  γ(R₁ ⋉ touched groups)
 
-Folding reads the change rows and the stored rows only. It is used when every aggregate has a fold; a group whose fold
-turns out stale is recomputed. Projections and HAVING above the aggregate are applied to the group's row; a group that
-HAVING leaves out stays stored, hidden, so that it can come back. The one row of a global aggregate is never removed.
+Folding reads the change rows and the stored rows only. It needs a fold for every aggregate call; a group whose fold
+turns out stale is recomputed. Projections and HAVING above the aggregate apply to the group's row; a group that HAVING
+leaves out stays stored as a hidden row, so that it can come back. The one row of a global aggregate stays for ever.
 """
 
 from __future__ import annotations

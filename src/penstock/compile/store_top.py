@@ -3,8 +3,8 @@
     first k of R₁  =  first k of (stored − deleted + inserted),   if that has k rows up to the last stored one
 
 Every row that is not stored comes after the last stored row, so the first k are among the stored and the changed rows
-as long as k of these are left up to there, or the stored rows were all there is. Else the query is asked for its first
-rows again. Rows before OFFSET are stored hidden. The order is total: binding has seen to that.
+as long as k of these are left up to there, or the stored rows were all there is. Else the refresh asks the query for
+its first rows again. The table stores the rows before OFFSET as hidden rows. The binder has made the order total.
 """
 
 from __future__ import annotations

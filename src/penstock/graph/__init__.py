@@ -1,4 +1,8 @@
-"""The graph of stream tables, as pure functions over catalog rows: no Spark, no database, no clock."""
+"""The graph of stream tables: order, cycles, lags and the time grid, as pure functions over catalog rows.
+
+`refresh`, `schedule`, `monitor` and `ddl` call this package. It imports names and errors alone, and knows no
+Spark, no database and no clock.
+"""
 
 from penstock.graph.cycles import check_no_cycle, check_proposal
 from penstock.graph.dag import Edge, Node, NodeKind, StreamGraph

@@ -4,8 +4,8 @@
 
 The caller is one of the workers, and others are called in only while more than one node is ready: a chain, or a single
 node, never leaves the caller's thread. After an error nothing new is started; what runs is waited for, and of all
-errors the one that comes first in the order is raised. KeyboardInterrupt comes before all errors; at it, whoever knows
-how to can hurry what runs.
+errors the one that comes first in the order is raised. KeyboardInterrupt comes before all errors; `hurry` is called
+then, to bring the end of what runs nearer.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
-Labour = Callable[[], None]
-Hire = Callable[[Labour, int], threading.Thread]
+WorkerLoop = Callable[[], None]
+ThreadFactory = Callable[[WorkerLoop, int], threading.Thread]
 """Makes the thread of a worker, not started, from what it has to do and its number (1, 2, …)."""
 
 
 _AGAIN: Final = 0.2
-"""Seconds for which whoever was hurried is waited for before it is hurried again."""
+"""Seconds between two calls of `hurry`."""
 
 
-def plain_thread(labour: Labour, number: int) -> threading.Thread:
+def plain_thread(worker_loop: WorkerLoop, number: int) -> threading.Thread:
     """A thread with nothing special about it."""
-    return threading.Thread(target=labour, name=f"worker-{number}", daemon=True)
+    return threading.Thread(target=worker_loop, name=f"worker-{number}", daemon=True)
 
 
 def work_side_by_side(
@@ -34,13 +34,13 @@ def work_side_by_side(
     waits_for: Mapping[str, Collection[str]],
     work: Callable[[str], None],
     workers: int,
-    hire: Hire = plain_thread,
+    new_thread: ThreadFactory = plain_thread,
     hurry: Callable[[], None] = lambda: None,
 ) -> None:
     """Work on every node of `order`, which has whatever a node waits for before it; others count as done."""
-    board = _Board(order, waits_for, work, workers, hire)
+    board = _Board(order, waits_for, work, workers, new_thread)
     try:
-        board.labour()
+        board.worker_loop()
         if not board.is_interrupted:
             board.wait()
     except BaseException as stop:
@@ -60,13 +60,13 @@ class _Board:
         waits_for: Mapping[str, Collection[str]],
         work: Callable[[str], None],
         workers: int,
-        hire: Hire,
+        new_thread: ThreadFactory,
     ) -> None:
         self.errors: dict[int, BaseException] = {}
         self._order = order
         self._work = work
         self._workers = workers
-        self._hire = hire
+        self._new_thread = new_thread
         self._place = {key: place for place, key in enumerate(order)}
         self._missing = {key: {each for each in waits_for.get(key, ()) if each in self._place} for key in order}
         self._followers: dict[str, list[str]] = {key: [] for key in order}
@@ -79,7 +79,7 @@ class _Board:
         self._threads: list[threading.Thread] = []
         self._changed = threading.Condition()
 
-    def labour(self) -> None:
+    def worker_loop(self) -> None:
         """What every worker does until nothing is left."""
         place: int | None = -1
         try:
@@ -111,7 +111,7 @@ class _Board:
                 return None
             place = heapq.heappop(self._ready)
             if self._ready and not self._idle and len(self._threads) < self._workers - 1:
-                thread = self._hire(self.labour, len(self._threads) + 1)
+                thread = self._new_thread(self.worker_loop, len(self._threads) + 1)
                 thread.start()
                 self._threads.append(thread)
             return place

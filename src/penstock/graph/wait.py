@@ -1,4 +1,4 @@
-"""How long a stream table waits in a tour before it can begin, because what it reads comes first.
+"""How long a stream table waits in a graph run before it can begin, because what it reads comes first.
 
     wait(t)  =  max over stream tables u that t reads of  wait(u) + duration(u),   0 if it reads base tables only
 

@@ -1,4 +1,4 @@
-"""The SQL surface: text in, statements out. Nothing here knows of Spark; what is not ours passes through untouched."""
+"""The SQL surface: text in, statements out. Nothing here knows Spark; Spark's own statements pass through untouched."""
 
 from penstock.lang.check_query import check_query
 from penstock.lang.parse import parse, parse_one

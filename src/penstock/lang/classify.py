@@ -1,4 +1,4 @@
-"""What a statement that is not ours does, told by its leading words alone.
+"""What a statement of Spark's does, judged by its leading words alone.
 
 Spark has the last word on every statement; this only has to know what is written, defined or dropped, so that a write
 to a stream table can be refused and a new table can be given a change data feed.

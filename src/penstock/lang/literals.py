@@ -1,6 +1,6 @@
 """Literals of SQL text, with the value and the type that Spark gives them.
 
-A literal that Spark would round, truncate or read in more than one way is refused: `Refused` says why.
+A literal that Spark would round, truncate or read in more than one way is refused: `LiteralRefused` says why.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _MAX_LENGTH = 400
 _ESCAPES = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a", "%": "\\%", "_": "\\_"}
 
 
-class Refused(Exception):
+class LiteralRefused(Exception):
     """The literal has no value that can be relied on."""
 
 
@@ -48,19 +48,19 @@ def read_number(text: str, negative: bool = False) -> Constant:
     """
     found = NUMBER.fullmatch(text)
     if found is None:
-        raise Refused(f"{text} is not a number")
+        raise LiteralRefused(f"{text} is not a number")
     if len(text) > _MAX_LENGTH:
-        raise Refused("the number is too long")
+        raise LiteralRefused("the number is too long")
     suffix = (found["suffix"] or "").upper()
     spelled = ("-" if negative else "") + found["digits"] + (found["exponent"] or "")
     if suffix in {"D", "F"} or (found["exponent"] and not suffix):
         return Constant(_float(spelled, pa.float32() if suffix == "F" else pa.float64()))
     if found["exponent"]:
-        raise Refused(f"{text} has both an exponent and the ending {suffix}")
+        raise LiteralRefused(f"{text} has both an exponent and the ending {suffix}")
     value = Decimal(spelled)
     if "." in spelled or suffix == "BD":
         if suffix not in {"", "BD"}:
-            raise Refused(f"{text} is not a whole number")
+            raise LiteralRefused(f"{text} is not a whole number")
         return Constant(_decimal(value))
     whole = int(value)
     if suffix:
@@ -100,10 +100,10 @@ def _escaped(inner: str, at: int) -> tuple[int, str]:
     if character == "u" and re.fullmatch(r"[0-9a-fA-F]{4}", inner[at + 1 : at + 5]):
         code = int(inner[at + 1 : at + 5], 16)
         if 0xD800 <= code < 0xE000:
-            raise Refused("half of a surrogate pair is not a character")
+            raise LiteralRefused("half of a surrogate pair is not a character")
         return at + 5, chr(code)
     if character in "uU" or (character.isdigit() and (character != "0" or inner[at + 1 : at + 2].isdigit())):
-        raise Refused(f"the escape \\{inner[at : at + 3]} may be read in more than one way")
+        raise LiteralRefused(f"the escape \\{inner[at : at + 3]} may be read in more than one way")
     return at + 1, _ESCAPES.get(character, character)
 
 
@@ -113,10 +113,10 @@ def type_named(name: str, sizes: tuple[int, ...]) -> Any:
     if name == "DECIMAL" and len(sizes) <= 2:
         precision, scale = (*sizes, *(10, 0)[len(sizes) :])
         if not (1 <= precision <= _MAX_DIGITS and 0 <= scale <= precision):
-            raise Refused(f"DECIMAL({precision},{scale}) is not a type")
+            raise LiteralRefused(f"DECIMAL({precision},{scale}) is not a type")
         return pa.decimal128(precision, scale)
     if name not in _CASTABLE or sizes:
-        raise Refused(f"literals cannot be cast to {name}")
+        raise LiteralRefused(f"literals cannot be cast to {name}")
     return PLAIN[name]
 
 
@@ -125,7 +125,7 @@ def cast_literal(literal: Constant | LocalTimestamp, kind: Any) -> Constant | Lo
     if isinstance(literal, LocalTimestamp):
         if kind == PLAIN["TIMESTAMP"]:
             return literal
-        raise Refused(f"a TIMESTAMP without an offset cannot be cast to {sql_name(kind)} here")
+        raise LiteralRefused(f"a TIMESTAMP without an offset cannot be cast to {sql_name(kind)} here")
     value, source = literal.value.as_py(), literal.value.type
     if value is None:
         return Constant(pa.scalar(None, kind))
@@ -142,11 +142,11 @@ def cast_literal(literal: Constant | LocalTimestamp, kind: Any) -> Constant | Lo
         return Constant(_float(str(value), kind) if number else literal.value.cast(kind, safe=False))
     if pa.types.is_string(kind) and isinstance(value, int) and number:
         return Constant(pa.scalar(str(value)))
-    raise Refused(f"{value} cannot be cast to {sql_name(kind)} here")
+    raise LiteralRefused(f"{value} cannot be cast to {sql_name(kind)} here")
 
 
 def _from_text(text: str, kind: Any) -> Constant | LocalTimestamp:
-    refused = Refused(f"{text[:_MAX_LENGTH]!r} is not a plain {sql_name(kind)}")
+    refused = LiteralRefused(f"{text[:_MAX_LENGTH]!r} is not a plain {sql_name(kind)}")
     if len(text) > _MAX_LENGTH:
         raise refused
     types = pa.types
@@ -182,7 +182,7 @@ def _fits(value: int, kind: Any) -> bool:
 
 def _integer(value: int, kind: Any) -> Any:
     if not _fits(value, kind):
-        raise Refused(f"{value} is too large for {sql_name(kind)}")
+        raise LiteralRefused(f"{value} is too large for {sql_name(kind)}")
     return pa.scalar(value, kind)
 
 
@@ -194,12 +194,12 @@ def _decimal(value: Decimal, kind: Any = None) -> Any:
     try:
         return pa.scalar(value, kind)
     except pa.ArrowInvalid:
-        raise Refused(f"{value} has more digits than {sql_name(kind)}") from None
+        raise LiteralRefused(f"{value} has more digits than {sql_name(kind)}") from None
 
 
 def _float(text: str, kind: Any) -> Any:
     # Arrow finds the nearest FLOAT of the text itself; by way of a double it could be the one beside it.
     value = pa.array([text]).cast(kind)[0]
     if not math.isfinite(value.as_py()):
-        raise Refused(f"{text} is too large for {sql_name(kind)}")
+        raise LiteralRefused(f"{text} is too large for {sql_name(kind)}")
     return value

@@ -62,7 +62,7 @@ def _is_version(tokens: Sequence[Token], at: int) -> bool:
 
 
 def _versioned(sql: str, tokens: Sequence[Token], at: int) -> OnlyOfTables | None:
-    """The name before a version; where the version is more than a literal, its beginning is enough to tell."""
+    """The name before a version; where the version is more than a literal, its beginning is enough."""
     end = at - 2 if word(tokens[at - 1]) == "FOR" else at - 1
     begin = end
     while begin >= 2 and tokens[begin - 1].token_type is TokenType.DOT:

@@ -1,8 +1,8 @@
 """Text → statements.
 
-A statement is ours if its leading words say so; every other statement passes through to Spark as it was written. Ours
-are read token by token, refused with the place and the grammar when they do not fit, and their queries are exact
-slices of the source: comments stay, nothing is rendered again.
+The leading words say whether a statement is Penstock's; every other statement passes through as it was written.
+The parser reads Penstock's statements token by token and refuses one that does not fit with the place and the grammar.
+Their queries are exact slices of the source, comments included.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from penstock.errors import InvalidStatement
 from penstock.lang.classify import classify
-from penstock.lang.nearly_ours import refuse_nearly_ours
+from penstock.lang.mistaken_statement import refuse_mistaken
 from penstock.lang.readers import (
     alter,
     audit,
@@ -105,5 +105,5 @@ def _statement(text: str, tokens: list[Token]) -> Statement:
     for leading, read, grammar in _OURS:
         if words[: len(leading)] == leading:
             return read(StatementCursor(text, tokens, grammar))
-    refuse_nearly_ours(text, tokens)
+    refuse_mistaken(text, tokens)
     return classify(text[tokens[0].start : tokens[-1].end + 1], tokens)

@@ -1,4 +1,4 @@
-"""Spark's REFRESH, as far as it has to be understood: what is refreshed.
+"""Spark's REFRESH: what it refreshes.
 
 REFRESH TABLE name, or REFRESH with a name or a path, quoted or not. `REFRESH FUNCTION` is Spark's alone.
 """

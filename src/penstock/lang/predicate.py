@@ -35,7 +35,7 @@ from penstock.changes.filter.predicate import (
     Predicate,
 )
 from penstock.errors import InvalidFilter
-from penstock.lang.literals import NUMBER, Refused, cast_literal, read_number, read_string, type_named
+from penstock.lang.literals import NUMBER, LiteralRefused, cast_literal, read_number, read_string, type_named
 from penstock.lang.token_cursor import TokenCursor
 from penstock.lang.tokens import Token, TokenType, Unreadable, is_word, lines_at, read_tokens, word
 
@@ -247,7 +247,7 @@ class _Reader(TokenCursor):
             self.at += 1
         try:
             return read_number(found[0], negative)
-        except Refused as refused:
+        except LiteralRefused as refused:
             self.fail(str(refused), token)
 
     def string(self, what: str) -> str:
@@ -264,7 +264,7 @@ class _Reader(TokenCursor):
             self.fail("two strings follow each other")
         try:
             return read_string(self.text[first.start : end.end + 1])
-        except Refused as refused:
+        except LiteralRefused as refused:
             self.fail(str(refused), first)
 
     def cast(self, literal: Constant | LocalTimestamp, token: Token) -> Constant | LocalTimestamp:
@@ -289,7 +289,7 @@ class _Reader(TokenCursor):
     ) -> Constant | LocalTimestamp:
         try:
             return cast_literal(literal, type_named(name, sizes))
-        except Refused as refused:
+        except LiteralRefused as refused:
             self.fail(str(refused), token)
 
     def column(self) -> Column:

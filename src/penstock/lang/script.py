@@ -1,4 +1,4 @@
-"""A script is read whole before any of it runs; if it ends half way, what was done and what was not can be told.
+"""A script is read whole before any of it runs; if it fails half way, the error says what was done and what was not.
 
 A step is one statement with the place where it stands. What a failed script did stays, as nothing spans statements.
 """
@@ -77,7 +77,7 @@ class Step:
 
     @property
     def changes(self) -> bool:
-        """True if something may have been different after it, as far as its words tell."""
+        """True if the statement may change something, judged by its words."""
         if isinstance(self.statement, PassThrough):
             return self.statement.kind != "query" and self.statement.verb not in _CHANGES_NOTHING
         return isinstance(self.statement, _CHANGES)

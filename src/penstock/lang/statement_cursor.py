@@ -9,7 +9,7 @@ from typing import NoReturn
 from penstock.errors import InvalidStatement
 from penstock.lang.check_query import refuse_other_than_query
 from penstock.lang.classify import read_name
-from penstock.lang.near import is_near
+from penstock.lang.spelling import is_near
 from penstock.lang.token_cursor import TokenCursor
 from penstock.lang.tokens import Token, TokenType, is_word, lines_at, word
 from penstock.names import TableName
@@ -94,7 +94,7 @@ class StatementCursor(TokenCursor):
         return query
 
     def refuse_emit(self, token: Token) -> NoReturn:
-        """Say that the clause is known and not there yet, so that nobody takes it for something else."""
+        """Refuse EMIT by its name: the clause is known and does not exist yet."""
         raise InvalidStatement(
             why="EMIT is not available in this version",
             where=lines_at(self.text, token.start),
@@ -114,7 +114,7 @@ def _is_emit(tail: Sequence[Token]) -> bool:
 
 
 def _meant(found: str, wanted: str) -> str | None:
-    """Which of the keywords in `wanted` was meant by a word that is none of them."""
+    """The keyword in `wanted` that a misspelt word most likely stands for."""
     said = found.upper().replace("_", " ")
     for keyword in _KEYWORDS.findall(wanted):
         if any(is_near(said, spelled) for spelled in (keyword, *keyword.split())):

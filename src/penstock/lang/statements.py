@@ -1,4 +1,4 @@
-"""What can be said: one frozen dataclass per statement.
+"""The statements of Penstock: one frozen dataclass each.
 
 Names stay as the user wrote them (`sales.revenue`, backticks included): only the session knows the current schema, so
 `TableName.parse(statement.name, current_schema)` is the caller's step. Queries are exact slices of the source text.
@@ -138,7 +138,7 @@ class Subscribe:
 class PassThrough:
     """A statement for Spark, untouched.
 
-    `verb` is its first word, `target` the object it writes, defines or drops as far as the words tell, and `defines`
+    `verb` is its first word, `target` the object it writes, defines or drops, judged by its words, and `defines`
     what a CREATE or REPLACE brings into being; what is `temporary` ends with the session.
     """
 

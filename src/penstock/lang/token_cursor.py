@@ -1,6 +1,6 @@
 """A position in a row of tokens: what stands there, and words that are taken if they do.
 
-How a failure reads is the business of whoever reads statements or conditions with it.
+The subclasses, which read statements and conditions, say how a failure reads.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tokens with positions, and how a position in the text is shown to a person.
+"""Tokens with positions, and how an error points at a position in the text.
 
 Only the token boundaries are used; text is always sliced from the source, so nothing is ever written back differently.
 """

@@ -1,11 +1,11 @@
-"""What to say of a name that stands for no stream table: the one that was meant, written as its writer writes names."""
+"""The hint for a name that no stream table has: the most similar name, written as the user writes names."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Final
 
-from penstock.lang.near import nearest
+from penstock.lang.spelling import nearest
 from penstock.names import TableName
 
 LOST: Final = "Its rows are in the warehouse, but its catalog does not know it; put it back with: penstock repair"

@@ -1,4 +1,4 @@
-"""VACUUM, as far as it has to be understood: which table, how much is kept, and whether it is only tried out.
+"""VACUUM: which table, how much history it keeps, and whether it is a dry run.
 
 VACUUM (table | 'path' | delta.`path`) [LITE | FULL] [USING INVENTORY …] [RETAIN n HOURS] [DRY RUN]
 """
@@ -24,7 +24,7 @@ class Vacuum:
 
 
 def read_vacuum(statement: PassThrough) -> Vacuum | None:
-    """What a statement vacuums; None if it is no VACUUM, or one whose target cannot be told.
+    """What a statement vacuums; None if it is no VACUUM, or if its target is not plain.
 
     >>> read_vacuum(PassThrough("VACUUM shop.orders RETAIN 12 HOURS", "other", verb="VACUUM"))
     Vacuum(table='shop.orders', path=None, retain=datetime.timedelta(seconds=43200), dry_run=False)

@@ -1,4 +1,4 @@
-"""Which table a statement writes rows into without Spark saying how many: INSERT, and CREATE or REPLACE TABLE … AS."""
+"""The table into which a statement inserts rows that Spark does not count: INSERT, CREATE or REPLACE TABLE … AS."""
 
 from __future__ import annotations
 

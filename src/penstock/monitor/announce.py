@@ -1,4 +1,4 @@
-"""Announcing: an alert goes to every sink, and no sink can hurt whoever raised it, nor another sink.
+"""Announcing: an alert goes to every sink, and no sink can hurt the code that raised it, nor another sink.
 
 A sink that fails is counted, and logged once until it succeeds again. Sinks that may be slow do their work on a thread
 of their own (`background.py`).
@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from penstock.catalog.model import Alert
+from penstock.said_once import SaidOnce
 
 _log = logging.getLogger("penstock.monitor")
 
@@ -31,7 +32,7 @@ class Announcer:
 
     def __init__(self, sinks: Iterable[Sink]) -> None:
         self._sinks = tuple(sinks)
-        self._failing: set[str] = set()
+        self._warned = SaidOnce()
         self.failures = {sink.name: 0 for sink in self._sinks}
 
     def __call__(self, alert: Alert) -> None:
@@ -41,7 +42,7 @@ class Announcer:
                 sink.deliver(alert)
             except Exception as error:
                 self.failures[sink.name] += 1
-                if sink.name not in self._failing:
+                if self._warned.is_news(sink.name):
                     _log.warning(
                         "alerts do not reach %s: %s: %s",
                         sink.name,
@@ -49,6 +50,5 @@ class Announcer:
                         error,
                         extra={"stream_table": alert.stream_table, "event": "sink_failed"},
                     )
-                self._failing.add(sink.name)
             else:
-                self._failing.discard(sink.name)
+                self._warned.forget(sink.name)

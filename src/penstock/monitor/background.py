@@ -1,4 +1,4 @@
-"""A thread with a short queue: work that may be slow or fail, done beside whoever asked for it.
+"""A thread with a short queue: work that may be slow or fail, done beside the caller.
 
 put   never waits and never raises; what finds the queue full is dropped and counted
 work  may raise: counted, and logged once until it succeeds again
@@ -11,6 +11,8 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from typing import Final, Generic, TypeVar
+
+from penstock.said_once import SaidOnce
 
 CAPACITY: Final = 1000
 """Items that may wait; at one alert a second this is a quarter of an hour without a receiver."""
@@ -27,13 +29,13 @@ class Background(Generic[T]):
         self.dropped = 0
         self.failed = 0
         self.ending = threading.Event()
-        """Set when the work is to come to an end: whoever has to wait within `work` waits for this."""
+        """Set when the work is to come to an end: a wait within `work` waits for this."""
         self._work = work
         self._capacity = capacity
         self._waiting: deque[T] = deque()
         self._moved = threading.Condition()
         self._thread: threading.Thread | None = None
-        self._failing = False
+        self._warned = SaidOnce()
 
     def put(self, item: T) -> None:
         """Hand an item over."""
@@ -67,10 +69,9 @@ class Background(Generic[T]):
                 item = self._waiting.popleft()
             try:
                 self._work(item)
-                self._failing = False
+                self._warned.forget(self.name)
             except Exception as error:
                 self.failed += 1
-                if not self._failing:
+                if self._warned.is_news(self.name):
                     why = f"{type(error).__name__}: {error}"
                     _log.warning("%s fails: %s", self.name, why, extra={"event": "sink_failed"})
-                self._failing = True

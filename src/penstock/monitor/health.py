@@ -6,7 +6,7 @@
               ∧ no stream table was stopped by errors, or reads itself
               ∧ no stream table at work is older than twice its target lag, unless nothing it comes from has changed
 
-A paused catalog, a stream table that a person suspended, and a warehouse without a scheduler are told of, but they are
+A paused catalog, a stream table that a person suspended, and a warehouse without a scheduler are reported, but they are
 what somebody wanted.
 """
 

@@ -1,6 +1,6 @@
 """A small HTTP server for looking: every path is a function that makes a page when it is asked.
 
-It only reads, knows no user, and listens on this host alone unless told otherwise.
+It only reads, knows no user, and listens on this host alone by default.
 """
 
 from __future__ import annotations

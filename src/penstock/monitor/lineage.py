@@ -1,4 +1,4 @@
-"""Lineage: refreshes told to an OpenLineage receiver or written to a file, on a thread of their own.
+"""Lineage: refreshes sent to an OpenLineage receiver or written to a file, on a thread of their own.
 
 A run has one START and one end. A quiet stream table is advanced without a run, and nothing is sent for it. A receiver
 that is down costs events (counted), never a refresh.
@@ -17,7 +17,7 @@ from penstock.catalog.model import Dependency, RefreshRecord, RefreshStatus, Sou
 from penstock.catalog.reader import CatalogReader
 from penstock.engine.delta.definition import Definition
 from penstock.engine.run.workspace import Logs
-from penstock.engine.write.storage import DEFINITION_KEY
+from penstock.engine.write.table_properties import DEFINITION_KEY
 from penstock.errors import PenstockError
 from penstock.monitor.background import Background
 from penstock.monitor.lineage_event import LineageTable, lineage_event

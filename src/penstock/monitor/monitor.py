@@ -14,22 +14,22 @@ from typing import Any, Final
 from penstock.catalog.model import Alert, RefreshRecord
 from penstock.catalog.writer import CatalogWriter
 from penstock.engine.run.workspace import Logs
+from penstock.layout.retention import held_by_subscribers, holdings
 from penstock.monitor.announce import Announcer, Sink
 from penstock.monitor.background import Background
+from penstock.monitor.episode_tracker import EpisodeTracker
 from penstock.monitor.health import Health, health
 from penstock.monitor.http import Page, Pages, Server, serve
 from penstock.monitor.lineage import Lineage
-from penstock.monitor.lookout import Lookout
 from penstock.monitor.pending import PendingChanges
+from penstock.monitor.process_counters import ProcessCounters
 from penstock.monitor.prometheus import CONTENT_TYPE, Metrics
 from penstock.monitor.sinks.callback import CallbackSink, Listener
 from penstock.monitor.sinks.log import LogSink
 from penstock.monitor.sinks.table import TableSink
 from penstock.monitor.sinks.webhook import WebhookSink
 from penstock.monitor.status import Unchanged, status, unknown
-from penstock.monitor.tally import Tally
 from penstock.monitor.watch import Retention
-from penstock.refresh.retention import held_by_subscribers, holdings
 from penstock.settings import Settings
 
 EVERY: Final = timedelta(seconds=5)
@@ -51,12 +51,11 @@ class Monitor:
         logs: Logs,
         now: Callable[[], datetime],
         namespace: str,
-        period: Callable[[timedelta], timedelta],
         lost: Callable[[], Sequence[str]] = tuple,
         unchanged: Unchanged = unknown,
     ) -> None:
-        """`namespace` is what lineage calls the warehouse; `period`, how often a table of some lag is refreshed;
-        `lost`, which stream tables the catalog does not know; `unchanged`, whether the rows of one are right.
+        """`namespace` is what lineage calls the warehouse; `lost`, which stream tables the catalog does not know;
+        `unchanged`, whether the rows of one are right.
 
         Where alerts and lineage go is settled here; other settings are looked up as they are needed.
         """
@@ -70,15 +69,15 @@ class Monitor:
         self._callbacks = CallbackSink()
         self._webhook = WebhookSink(url) if url else None
         self._lineage = Lineage(lineage, namespace, catalog, logs) if lineage else None
-        self._tally = Tally()
+        self._counters = ProcessCounters()
         self._servers: list[Server] = []
-        self._looks = Background("lookout", self._look_for, capacity=1)
+        self._checks = Background("alert-check", self._judge_again, capacity=1)
         self._checked_at: datetime | None = None
-        sinks: list[Sink] = [LogSink(), TableSink(catalog), self._tally, self._callbacks]
+        sinks: list[Sink] = [LogSink(), TableSink(catalog), self._counters, self._callbacks]
         self._announcer = Announcer([*sinks, self._webhook] if self._webhook else sinks)
         self.pending = PendingChanges(catalog, logs)
-        self._lookout = Lookout(catalog, self.pending, settings, period, unchanged)
-        self._metrics = Metrics(catalog, now, self._minimum_lag, self.pending, self._tally, self._troubles)
+        self._episodes = EpisodeTracker(catalog, self.pending, settings, unchanged)
+        self._metrics = Metrics(catalog, now, self._minimum_lag, self.pending, self._counters, self._troubles)
 
     def tell(self, alert: Alert) -> None:
         """Pass an alert on to every sink."""
@@ -87,16 +86,16 @@ class Monitor:
     def observe(self, record: RefreshRecord) -> None:
         """Take note of a refresh that starts or ends."""
         try:
-            self._tally.observe(record)
+            self._counters.observe(record)
             if self._lineage is not None:
                 self._lineage.observe(record)
         except Exception as error:
             # A refresh that is done must not fail for having been counted.
             _log.warning("a refresh was not counted: %s", error, extra={"stream_table": record.name})
 
-    def look(self, now: datetime, retention: Iterable[Retention] = ()) -> tuple[Alert, ...]:
-        """Judge lags, pace, waiting changes and retention; alerts are told, and returned."""
-        alerts = self._lookout.look(now, retention)
+    def judge(self, now: datetime, retention: Iterable[Retention] = ()) -> tuple[Alert, ...]:
+        """Judge lags, pace, waiting changes and retention; alerts go to every sink, and are returned."""
+        alerts = self._episodes.judge(now, retention)
         for alert in alerts:
             self.tell(alert)
         return alerts
@@ -108,20 +107,20 @@ class Monitor:
         if before is not None and timedelta(0) <= now - before < EVERY:
             return
         self._checked_at = now
-        # After a while without a look another process may have led, and told; the catalog knows.
+        # After a while without a look another process may have led, and raised alerts; the catalog knows.
         anew = before is None or now - before > AWAY
-        self._looks.put((now, anew))
+        self._checks.put((now, anew))
 
-    def _look_for(self, asked: tuple[datetime, bool]) -> None:
+    def _judge_again(self, asked: tuple[datetime, bool]) -> None:
         now, anew = asked
         if anew:
-            self._lookout.forget()
-        self.look(now, self._retention())
+            self._episodes.forget()
+        self.judge(now, self._retention())
 
     def _retention(self) -> list[Retention]:
         tables = holdings(self._catalog, self._logs, self._catalog.get_all())
         found = [Retention(each.stream_table, each.source, *each.ends[:2]) for each in tables if each.ends is not None]
-        # A subscription holds the stream table's own past, and is what that table is told about.
+        # A subscription holds the stream table's own past, and is what that table is warned about.
         readers = held_by_subscribers(self._catalog, self._logs)
         return found + [
             Retention(each.source, each.stream_table, *each.ends[:2]) for each in readers if each.ends is not None
@@ -154,7 +153,7 @@ class Monitor:
         """Stop answering, and let what waits be delivered, within seconds."""
         for server in self._servers:
             server.close()
-        self._looks.close()
+        self._checks.close()
         for each in self._backgrounds():
             each.close()
 

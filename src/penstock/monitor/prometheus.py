@@ -1,4 +1,4 @@
-"""Metrics for Prometheus: what the catalog says at the moment of the scrape, beside the tally of this process.
+"""Metrics for Prometheus: what the catalog says at the moment of the scrape, beside the counters of this process.
 
 A catalog that does not answer is `penstock_catalog_up 0`, and everything that comes from it is left out: a gap in a
 graph says more than an old value.
@@ -23,9 +23,9 @@ from penstock.catalog.model import SCHEDULER, Status
 from penstock.catalog.reader import CatalogReader
 from penstock.errors import PenstockError
 from penstock.monitor.pending import PendingChanges
+from penstock.monitor.process_counters import ProcessCounters
 from penstock.monitor.stats import stats
 from penstock.monitor.status import status
-from penstock.monitor.tally import Tally
 from penstock.version import VERSION
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -43,14 +43,14 @@ class Metrics(Collector):
         now: Callable[[], datetime],
         minimum: Callable[[], timedelta],
         pending: PendingChanges,
-        tally: Tally,
+        counters: ProcessCounters,
         troubles: Troubles,
     ) -> None:
         self._catalog = catalog
         self._now = now
         self._minimum = minimum
         self._pending = pending
-        self._tally = tally
+        self._counters = counters
         self._troubles = troubles
         self._registry = CollectorRegistry()
         self._registry.register(self)
@@ -67,7 +67,7 @@ class Metrics(Collector):
         """Every metric."""
         yield InfoMetricFamily("penstock_build", "The version of Penstock.", {"version": VERSION})
         yield from self._of_sinks()
-        yield from self._tally.registry.collect()
+        yield from self._counters.registry.collect()
         up = GaugeMetricFamily("penstock_catalog_up", "1 if the catalog answers.")
         try:
             found = [*self._of_stream_tables(), *self._of_sources(), *self._of_scheduler()]

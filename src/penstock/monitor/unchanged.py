@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from penstock.catalog.model import StreamTableMeta
 from penstock.engine.delta.definition import Definition
-from penstock.engine.write.storage import Standing, standing
+from penstock.engine.write.storage_state import StorageState, storage_state
 from penstock.errors import PenstockError
-from penstock.refresh.survey import Pins
+from penstock.refresh.stages.pin import Pins, Seen
 from penstock.refresh.warehouse import Warehouse
 
 
@@ -32,7 +32,7 @@ def is_unchanged(warehouse: Warehouse, meta: StreamTableMeta) -> bool:
 
 def _is_still(warehouse: Warehouse, meta: StreamTableMeta) -> bool:
     try:
-        found = standing(warehouse.logs.at(meta.path))
+        found = storage_state(warehouse.logs.at(meta.path))
         definition = Definition.from_json(found.definition)
     except (PenstockError, KeyError, ValueError):
         return False
@@ -41,14 +41,14 @@ def _is_still(warehouse: Warehouse, meta: StreamTableMeta) -> bool:
     return found.table_id == meta.table_id and surveyed(warehouse, meta, found)[1]
 
 
-def surveyed(warehouse: Warehouse, meta: StreamTableMeta, found: Standing) -> tuple[tuple[str, str] | None, bool]:
+def surveyed(warehouse: Warehouse, meta: StreamTableMeta, found: StorageState) -> tuple[tuple[str, str] | None, bool]:
     """What a refresh would find: what makes it rebuild, and whether nothing happened, so that the rows are exact."""
     try:
         definition = Definition.from_json(found.definition)
-        situation = warehouse.refresher.surveyed(meta, definition, found, Pins({}, warehouse.now()))
+        situation = warehouse.refresher.survey(Seen(meta, definition, found, Pins({}, warehouse.now())))
     except (PenstockError, KeyError, ValueError):
         # A source that cannot be read is a finding of its own.
         return None, False
     ours = definition.hash == meta.definition_hash and found.unset is None and situation.before is not None
-    still = situation.rebuild is None and not situation.data_changed and not definition.restless
+    still = situation.rebuild is None and not situation.data_changed and not definition.volatile
     return situation.rebuild, ours and still

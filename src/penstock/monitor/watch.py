@@ -1,4 +1,4 @@
-"""Watching: from how things stand now to what people must be told, once per episode. Pure.
+"""Watching: from how things stand now to the alerts that people must see, once per episode. Pure.
 
     lag_exceeded        lag > 2 × target, and the rows    over, with lag_recovered, when lag ≤ target
                         come from what has changed
@@ -33,7 +33,7 @@ _AT_WORK: Final = frozenset({Status.ACTIVE, Status.INITIALIZING})
 
 
 class Episode(NamedTuple):
-    """Something that people have been told of and that is not over."""
+    """Something that an alert has reported and that is not over."""
 
     stream_table: str
     event: AlertEvent
@@ -122,7 +122,7 @@ def reopened(alerts: Iterable[Alert], now: datetime) -> Episodes:
 
 
 _UNSAID: Final = frozenset({AlertEvent.FALLING_BEHIND, AlertEvent.BUFFER_LAG_WARNING, AlertEvent.RETENTION_WARNING})
-"""Events whose end nobody is told of."""
+"""Events whose end no alert reports."""
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,9 @@
 
     Δ(γ R)  =  γ(R₁ ⋉ K)  −  γ(R₀ ⋉ K)          K = group keys of ΔR
 
-Only the groups that a change row belongs to can differ, so both ends are computed for those alone. This needs calls
-whose value can be reproduced from the rows alone. An aggregate at the top of a query has stored rows to lean on, and
-rules of its own: `compile/store_groups.py`. DISTINCT is an aggregate without calls.
+Only the groups that a change row belongs to can differ, so the rule computes both ends for those alone. It needs calls
+whose value the rows alone reproduce. For an aggregate at the top of a query the stream table stores the groups, and
+`compile/store_groups.py` has its rules. DISTINCT is an aggregate without calls.
 """
 
 from __future__ import annotations
@@ -14,9 +14,12 @@ from dataclasses import dataclass
 from penstock.names import quote
 from penstock.operators.delta_query import DeltaQuery, Moment
 from penstock.operators.difference import after_minus_before
-from penstock.operators.expression import AggregateCall, Attribute, Expression
+from penstock.operators.expression import AggregateCall, Attribute, Expression, columns_read
+from penstock.operators.inexact import Inexact, typed
 from penstock.operators.operator import KeyRange, Operator, follow, select_list
+from penstock.operators.reproducible import reproducible
 from penstock.operators.touched import touched_keys, touched_rows
+from penstock.operators.types import binary_collation, groupable
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,24 @@ class Aggregate(Operator):
 
     def at(self, query: DeltaQuery, moment: Moment, within: tuple[KeyRange, ...] = ()) -> str:
         return self.grouped(query, self.child.at(query, moment, follow(within, self.keys)))
+
+    def pruned(self, wanted: frozenset[int]) -> Operator:
+        # Without keys one call must stay, or there would be no aggregate.
+        calls = tuple(each for each in self.calls if each[1].id in wanted) or (() if self.keys else self.calls[:1])
+        reads = columns_read(*(expression for expression, _ in self.keys), *(call for call, _ in calls))
+        return Aggregate(self.child.pruned(reads), self.keys, calls)
+
+    def inexact(self, stored: bool) -> Inexact | None:
+        for expression, attribute in self.keys:
+            if not groupable(expression.type):
+                return Inexact("NOT_COMPARABLE", typed(expression, attribute), "Cast the key to STRING.")
+            if not binary_collation(expression.type):
+                return Inexact("COLLATION", typed(expression, attribute), "Group by the key COLLATE UTF8_BINARY.")
+        for call, _ in self.calls if not stored else ():
+            if not reproducible(call):
+                fix = "Keep this aggregate in a stream table of its own and read that one."
+                return Inexact("ORDER_DEPENDENT", call.call.named(self.child.by_id), fix)
+        return None
 
     def grouped(self, query: DeltaQuery, child: str) -> str:
         """Group the rows of a relation that has the child's columns."""

@@ -50,6 +50,9 @@ class Clock(Operator):
         )
         return query.relation("clock", sql, [after, before])
 
+    def pruned(self, wanted: frozenset[int]) -> Operator:
+        return self
+
     def _leaf(self, query: DeltaQuery, moment: Moment) -> str:
         if not query.clock:
             moment = Moment.AFTER

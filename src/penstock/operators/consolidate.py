@@ -1,6 +1,6 @@
 """Consolidation: one row per distinct row, weights summed, zeros dropped.
 
-Rows are told apart to the bit: SQL equality holds −0.0 and 0.0 for one value, a table does not.
+Two rows are equal if their bits are: −0.0 and 0.0 are one value in SQL and two values in a table.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def consolidate(query: DeltaQuery, delta: str, columns: Sequence[Attribute]) -> 
 
 
 def group_by_bits(columns: Sequence[tuple[str, str]]) -> str:
-    """A GROUP BY clause over (SQL, type) pairs that tells values apart to the bit."""
+    """A GROUP BY clause over (SQL, type) pairs that distinguishes values to the bit."""
     keys = [sql for sql, _ in columns]
     keys += [f"CAST({sql} AS STRING)" for sql, type_ in columns if equal_by_text(type_)]
     return f" GROUP BY {', '.join(keys)}" if keys else ""

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock.operators.delta_query import DeltaQuery, Moment
 from penstock.operators.expression import Attribute
@@ -35,6 +35,9 @@ class Constant(Operator):
 
     def delta(self, query: DeltaQuery) -> str:
         raise AssertionError("constant rows have no delta")
+
+    def pruned(self, wanted: frozenset[int]) -> Operator:
+        return replace(self, read=tuple(each for each in self.read if each[1].id in wanted) or self.read[:1])
 
     def detail(self) -> str:
         return self.relation

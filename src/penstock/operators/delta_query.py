@@ -16,7 +16,7 @@ from penstock.operators.expression import Comparison
 from penstock.operators.source import Source
 
 STORED = f"{HIDDEN}stored"
-"""What stands for the stored rows where a source's id is asked for."""
+"""The id under which the stored rows go where a source has its id."""
 
 
 class Moment(StrEnum):
@@ -59,7 +59,7 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """What a relation amounts to if it is a leaf with columns renamed or left out, and rows chosen by comparisons."""
+    """A relation that is one leaf with columns renamed or left out, and rows filtered by comparisons."""
 
     leaf: str
     columns: Mapping[str, str]
@@ -81,21 +81,21 @@ class Plain:
 
 @dataclass(frozen=True, slots=True)
 class PlainKeys:
-    """What a step amounts to if it collects distinct values of columns of one leaf, and nothing else."""
+    """A step that collects distinct values of columns of one leaf, and nothing else."""
 
     rows: Plain
 
 
 @dataclass(frozen=True, slots=True)
 class PlainChange:
-    """What a bag's change amounts to if it is a leaf's change rows: equal ones as one, weights summed, no zeros."""
+    """A bag's change that is a leaf's change rows: equal rows merged, weights summed, zeros dropped."""
 
     rows: Plain
 
 
 @dataclass(frozen=True, slots=True)
 class BagTotals:
-    """What a step amounts to if it adds a bag's change to the stored rows of the values that lost copies."""
+    """A step that adds a bag's change to the stored rows of the values that lost copies."""
 
     changed: str
     stored: str
@@ -111,8 +111,8 @@ class Step:
     sql: str
     leaves: tuple[Leaf, ...]
     purpose: str
-    plainly: PlainKeys | PlainChange | BagTotals | None = None
-    """A simpler way to the same rows, where the leaves are at hand."""
+    shortcut: PlainKeys | PlainChange | BagTotals | None = None
+    """A form of the step that the driver can compute from the leaves alone."""
 
 
 @dataclass
@@ -132,7 +132,7 @@ class DeltaQuery:
     _leaves: dict[str, Leaf] = field(default_factory=dict)
     _collected: dict[tuple[str, tuple[str, ...]], str] = field(default_factory=dict)
     _plain: dict[str, Plain] = field(default_factory=dict)
-    """Relations that are hardly more than a leaf."""
+    """Relations that only rename, drop or filter columns of a leaf."""
 
     def copy(self) -> DeltaQuery:
         """The same program, to be continued apart from this one."""
@@ -147,7 +147,7 @@ class DeltaQuery:
         )
 
     def relation(self, kind: str, sql: str, uses: Iterable[str], plain: Plain | None = None) -> str:
-        """Name a SELECT; `uses` are the relations it reads. `plain` says what it amounts to, if it is hardly more."""
+        """Name a SELECT; `uses` are the relations it reads. `plain` is its simpler form, if it has one."""
         if sql not in self._names:
             name = f"{HIDDEN}{kind}_{len(self._names) + 1}"
             self._names[sql] = name
@@ -157,7 +157,7 @@ class DeltaQuery:
         return self._names[sql]
 
     def plain(self, relation: str) -> Plain | None:
-        """What a relation amounts to, if it is hardly more than a leaf."""
+        """The relation as one leaf with columns renamed and rows filtered, if it is no more than that."""
         return self._plain.get(relation)
 
     def leaf(self, leaf: Leaf) -> str:
@@ -213,7 +213,7 @@ class DeltaQuery:
         if held is not None:
             return held
         name = f"{HIDDEN}step_{len(self.steps) + 1}"
-        self.steps.append(replace(self.statement(name, sql, uses, purpose), plainly=plain))
+        self.steps.append(replace(self.statement(name, sql, uses, purpose), shortcut=plain))
         self._collected[sql, columns] = self.leaf(Leaf(name, LeafKind.COLLECTED, columns))
         return name
 

@@ -75,6 +75,10 @@ class Expression:
         """The attribute id if the expression is a bare column."""
         return self.parts[0] if len(self.parts) == 1 and isinstance(self.parts[0], int) else None
 
+    def named(self, columns: Mapping[int, Attribute]) -> str:
+        """The user's words for it if they are known, else the text with the names of its columns."""
+        return self.written or self.render_with(lambda held: columns[held].name)
+
     def render(self, columns: Mapping[int, Attribute]) -> str:
         """The SQL text over the columns of a relation."""
         return self.render_with(lambda held: columns[held].sql)
@@ -98,3 +102,8 @@ class AggregateCall:
     def reads(self) -> frozenset[int]:
         """Ids of the attributes that the call reads."""
         return self.call.reads
+
+
+def columns_read(*expressions: Expression | AggregateCall) -> frozenset[int]:
+    """Ids of the attributes that any of them reads."""
+    return frozenset(held for each in expressions for held in each.reads)

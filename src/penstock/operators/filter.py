@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock.names import quote
 from penstock.operators.delta_query import DeltaQuery, Moment
-from penstock.operators.expression import Attribute, Comparison, Expression
+from penstock.operators.expression import Attribute, Comparison, Expression, columns_read
 from penstock.operators.operator import KeyRange, Operator, column_list
 
 
@@ -54,6 +54,9 @@ class Filter(Operator):
             (self.child.by_id[min(each.reads)].column, each.comparison) if each.comparison is not None else ("", None)
             for each in self.conditions
         ]
+
+    def pruned(self, wanted: frozenset[int]) -> Operator:
+        return replace(self, child=self.child.pruned(wanted | columns_read(*self.conditions)))
 
     def detail(self) -> str:
         return self.condition

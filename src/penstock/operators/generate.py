@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock.names import quote
 from penstock.operators.delta_query import DeltaQuery, Moment
@@ -48,6 +48,9 @@ class Generate(Operator):
             f"LATERAL VIEW {'OUTER ' if self.outer else ''}{self.generator.render(self.child.by_id)} g AS {names}"
         )
         return query.relation("generate", sql, [child])
+
+    def pruned(self, wanted: frozenset[int]) -> Operator:
+        return replace(self, child=self.child.pruned(wanted | self.generator.reads))
 
     def detail(self) -> str:
         return ("outer " if self.outer else "") + self.generator.render(self.child.by_id)

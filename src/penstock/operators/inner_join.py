@@ -11,17 +11,17 @@ every step of it stays as small as the change; where an input is large, the keys
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from penstock.names import WEIGHT, quote
 from penstock.operators.consolidate import consolidate
 from penstock.operators.delta_query import DeltaQuery, Moment
-from penstock.operators.expression import Attribute, Expression
+from penstock.operators.expression import Attribute, Expression, columns_read
 from penstock.operators.narrow import Equalities, equality, narrow, narrow_each, reached_rows, worth
 from penstock.operators.operator import KeyRange, Operator, column_list
 
 HOPS = 2
-"""So many times per term keys are collected from inputs joined on the way; each costs a Spark job."""
+"""How often a term may collect keys from inputs that it joined on the way; each time costs a Spark job."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +71,10 @@ class InnerJoin(Operator):
         for other, ranges in zip(order[1:], near, strict=True):
             front.read(other, ranges)
         return self.joined(query, front.relations(), order, delta=index)
+
+    def pruned(self, wanted: frozenset[int]) -> Operator:
+        reads = wanted | columns_read(*self.conditions)
+        return replace(self, inputs=tuple(each.pruned(reads) for each in self.inputs))
 
     def joined(self, query: DeltaQuery, relations: list[str], order: list[int], delta: int | None) -> str:
         """The inputs in `order`, which may be some of them, joined by the conditions among them."""

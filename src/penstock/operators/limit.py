@@ -2,19 +2,20 @@
 
     Δ(λ R)  =  λ R₁  −  λ R₀
 
-Which rows are among the first depends on all of them: both ends are read whole. At the top of a query there are stored
-rows to lean on, and a rule of its own: `compile/store_top.py`. Binding has made the order total.
+Which rows are among the first depends on all of them, so the rule reads both ends whole. For a limit at the top of a
+query the stream table stores the first rows, and `compile/store_top.py` has its rule. The binder has made the order
+total.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock.names import quote
 from penstock.operators.consolidate import consolidate
 from penstock.operators.delta_query import DeltaQuery, Moment
 from penstock.operators.difference import after_minus_before
-from penstock.operators.expression import Attribute, Expression
+from penstock.operators.expression import Attribute, Expression, columns_read
 from penstock.operators.operator import KeyRange, Operator, column_list
 
 
@@ -50,6 +51,10 @@ class Limit(Operator):
     def delta(self, query: DeltaQuery) -> str:
         after, before = (self.at(query, moment) for moment in (Moment.AFTER, Moment.BEFORE))
         return consolidate(query, after_minus_before(query, after, before, self.columns), self.columns)
+
+    def pruned(self, wanted: frozenset[int]) -> Operator:
+        reads = columns_read(*(expression for expression, _ in self.order))
+        return replace(self, child=self.child.pruned(wanted | reads))
 
     def ordering(self) -> str:
         """The ORDER BY list over the child's columns."""

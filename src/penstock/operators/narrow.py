@@ -2,9 +2,9 @@
 
     ΔL ⋈ R  =  ΔL ⋈ (R ⋉ K)          K = join keys of ΔL
 
-K is collected in a step of its own and goes down into R as key ranges, to the scans, which then skip files. The step
-costs a Spark job, so it is taken only where a range arrives at a column by which a large source can be told apart
-(`DeltaQuery.prunable`). A range only leaves rows out that no key matches; the join itself stays as it is.
+A step collects K. The operators of R pass K down as key ranges to the scans, which then skip files. The step costs a
+Spark job, so the join takes it only where a range arrives at a column whose values divide the files of a large source
+(`DeltaQuery.prunable`). A range leaves out only rows that no key matches; the join itself stays as it is.
 """
 
 from __future__ import annotations

@@ -11,12 +11,12 @@ right rows of an anti join, padded.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from penstock.names import WEIGHT, quote
 from penstock.operators.delta_query import DeltaQuery, Moment
-from penstock.operators.expression import Attribute, Expression
+from penstock.operators.expression import Attribute, Expression, columns_read
 from penstock.operators.narrow import Equalities, narrow, worth
 from penstock.operators.operator import KeyRange, Operator, column_list
 
@@ -35,7 +35,7 @@ class Keeps(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class OneSidedJoin(Operator):
-    """Left rows, each with its matches, kept or left out by its matches, or told whether it has any."""
+    """Left rows: with their matches, kept or dropped by their matches, or with a column that says if there is one."""
 
     left: Operator
     right: Operator
@@ -76,6 +76,10 @@ class OneSidedJoin(Operator):
         condition = f"(`__ps_left`.{_END} = `__ps_right`.{_END}) AND {self._condition()}"
         sql = self._joined(f"{quote(left)} AS `__ps_left`", f"{quote(right)} AS `__ps_right`", columns, condition)
         return query.relation("join_delta", sql, [left, right])
+
+    def pruned(self, wanted: frozenset[int]) -> Operator:
+        reads = wanted | columns_read(*self.conditions)
+        return replace(self, left=self.left.pruned(reads), right=self.right.pruned(reads))
 
     def _left(self, query: DeltaQuery) -> str:
         """Changed left rows, and the touched ones once for each end; collected if there are touched ones."""

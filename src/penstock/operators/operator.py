@@ -1,4 +1,8 @@
-"""What every operator is: an immutable node that can say its rows at a moment, and its delta over the interval."""
+"""What every operator is: an immutable node that writes its rows at a moment and its delta over the interval.
+
+It also says which columns it needs and for which types and functions its rule is not exact, so that the compiler's
+passes need not know the operators.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ from dataclasses import dataclass
 from penstock.names import WEIGHT, quote
 from penstock.operators.delta_query import DeltaQuery, Moment, Within
 from penstock.operators.expression import Attribute, Expression
+from penstock.operators.inexact import Inexact
 from penstock.operators.source import Source
 
 
@@ -39,7 +44,18 @@ class Operator(ABC):
 
     @abstractmethod
     def detail(self) -> str:
-        """What distinguishes this node from others of its kind, for explain."""
+        """Its expressions or its table, for explain."""
+
+    @abstractmethod
+    def pruned(self, wanted: frozenset[int]) -> Operator:
+        """The same rows with at least the wanted columns, and few others; the inputs are pruned too."""
+
+    def inexact(self, stored: bool) -> Inexact | None:
+        """Why the delta rule would not be exact for these types and functions; None if it is.
+
+        `stored` says that the stream table keeps this operator's own rows, so that no old value has to be reproduced.
+        """
+        return None
 
     @property
     def sources(self) -> frozenset[Source]:
@@ -54,7 +70,7 @@ class Operator(ABC):
 
     @property
     def whole(self) -> bool:
-        """True if the delta reads the whole input at both ends, because every row takes part in every result."""
+        """True if the delta reads the whole input at both ends, because every result depends on every row."""
         return False
 
     def moved(self, query: DeltaQuery) -> bool:

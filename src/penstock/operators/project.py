@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from penstock.names import quote
 from penstock.operators.delta_query import DeltaQuery, Moment
-from penstock.operators.expression import Attribute, Expression
+from penstock.operators.expression import Attribute, Expression, columns_read
 from penstock.operators.operator import KeyRange, Operator, follow, select_list
 
 
@@ -45,6 +45,10 @@ class Project(Operator):
         bare = [(expression.attribute, attribute) for expression, attribute in self.items]
         named = ((self.child.by_id[held].column if held is not None else "", each.column) for held, each in bare)
         return query.relation("project", f"SELECT {items} FROM {quote(child)}", [child], rows and rows.named(named))
+
+    def pruned(self, wanted: frozenset[int]) -> Operator:
+        items = tuple(each for each in self.items if each[1].id in wanted) or self.items[:1]
+        return Project(self.child.pruned(columns_read(*(expression for expression, _ in items))), items)
 
     def detail(self) -> str:
         return ", ".join(

@@ -7,7 +7,7 @@ A scan of a stream table multiplies by the stored weight and leaves hidden group
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock.names import WEIGHT, quote
 from penstock.operators.delta_query import DeltaQuery, Leaf, LeafKind, Moment, Plain
@@ -74,6 +74,10 @@ class Scan(Operator):
 
     def _items(self) -> list[tuple[str, Attribute]]:
         return [(quote(column), attribute) for column, attribute in self.read]
+
+    def pruned(self, wanted: frozenset[int]) -> Operator:
+        # A row must keep one column to be counted by.
+        return replace(self, read=tuple(each for each in self.read if each[1].id in wanted) or self.read[:1])
 
     def detail(self) -> str:
         kind = "stream table " if self.source.is_stream_table else ""

@@ -48,6 +48,15 @@ class UnionAll(Operator):
         ]
         return self._sum(query, moved, weighted=True)
 
+    def pruned(self, wanted: frozenset[int]) -> Operator:
+        places = [index for index, each in enumerate(self.output) if each.id in wanted] or [0]
+        chosen = tuple(tuple(each[index] for index in places) for each in self.chosen)
+        inputs = tuple(
+            each.pruned(frozenset(attribute.id for attribute in taken))
+            for each, taken in zip(self.inputs, chosen, strict=True)
+        )
+        return UnionAll(inputs, chosen, tuple(self.output[index] for index in places))
+
     def _sum(self, query: DeltaQuery, branches: list[tuple[str, tuple[Attribute, ...]]], weighted: bool) -> str:
         selects = [f"SELECT {self._renamed(chosen, weighted)} FROM {quote(relation)}" for relation, chosen in branches]
         sql = "\n  UNION ALL\n  ".join(selects)

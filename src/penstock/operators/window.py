@@ -3,19 +3,20 @@
     Δ(ω R)  =  ω(R₁ ⋉ K)  −  ω(R₀ ⋉ K)          K = partitions of ΔR, old and new
 
 A row's value depends on its partition alone, so both ends are computed for touched partitions only; rows that come out
-the same cancel. Without PARTITION BY the whole input is one partition. Values that depend on the order of rows that
-ORDER BY holds for equal are settled by the columns that binding adds to the order.
+the same cancel. Without PARTITION BY the whole input is one partition. Where ORDER BY leaves rows equal, the columns
+that the binder adds to the order decide.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock.names import quote
 from penstock.operators.consolidate import consolidate
 from penstock.operators.delta_query import DeltaQuery, Moment
 from penstock.operators.difference import after_minus_before
-from penstock.operators.expression import Attribute, Expression
+from penstock.operators.expression import Attribute, Expression, columns_read
+from penstock.operators.inexact import Inexact
 from penstock.operators.operator import KeyRange, Operator, select_list
 from penstock.operators.touched import touched_keys, touched_rows
 
@@ -27,7 +28,7 @@ class WindowCall:
     call: Expression
     function: str
     total: bool
-    """True if the value is settled by the bag of rows of the partition, whatever order they come in."""
+    """True if the value depends on the bag of rows of the partition alone, and not on the order they come in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,20 @@ class Window(Operator):
         partitioned = {each.attribute for each in self.partition}
         below = tuple(each for each in within if each.attribute in partitioned)
         return self._computed(query, self.child.at(query, moment, below))
+
+    def pruned(self, wanted: frozenset[int]) -> Operator:
+        calls = tuple(each for each in self.calls if each[1].id in wanted)
+        if not calls:
+            return self.child.pruned(wanted)
+        reads = columns_read(*self.partition, *(each.call for each, _ in calls))
+        return replace(self, child=self.child.pruned(wanted | reads), calls=calls)
+
+    def inexact(self, stored: bool) -> Inexact | None:
+        for call, _ in self.calls:
+            if not call.total:
+                fix = "Order the window by columns that tell its rows apart, and use a ROWS frame."
+                return Inexact("ORDER_DEPENDENT", call.call.named(self.child.by_id), fix)
+        return None
 
     def _computed(self, query: DeltaQuery, child: str) -> str:
         held = self.child.by_id

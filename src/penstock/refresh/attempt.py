@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from penstock.catalog.model import StreamTableMeta
 from penstock.engine.delta.definition import Definition
 from penstock.names import Frontier
-from penstock.refresh.survey import Situation
+from penstock.refresh.stages.survey import Surveyed
 
 
 @dataclass
@@ -44,7 +44,7 @@ class Quiet:
     """A stream table to which nothing happened between its frontier and the pins."""
 
     attempt: Attempt
-    situation: Situation
+    surveyed: Surveyed
     before: Frontier
     version: int | None
     """The storage version that shows it."""

@@ -36,7 +36,7 @@ def _seen(warehouse: Warehouse, meta: StreamTableMeta) -> Grounds | None:
     except (PenstockError, KeyError, ValueError):
         return warehouse.settings, own
     functions = tuple((name, warehouse.function_hash(name)) for name in definition.functions)
-    if definition.restless or any(code == OPAQUE for _, code in functions):
+    if definition.volatile or any(code == OPAQUE for _, code in functions):
         return None
     sources = tuple(
         _source(warehouse, each)

@@ -1,8 +1,8 @@
 """The names of stream tables stand for their stored rows: what others did to them in Spark's catalog is undone.
 
-Refreshes, statements, definitions and whoever asks how things stand look first; while nothing has changed that is one
-question per schema. Every name that had to be restored is told (`name_taken`), and nothing of anybody's is lost: a
-table is given another name, the text of a view is in the alert.
+Refreshes, statements, definitions and status reports check the names first; while nothing has changed that is one
+question per schema. Every name that had to be restored raises the alert `name_taken`, and nothing of anybody's is lost:
+a table is given another name, the text of a view is in the alert.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Sequence, Set
 from penstock.catalog.model import Alert, AlertEvent, StreamTableMeta
 from penstock.engine.delta.definition import Definition
 from penstock.engine.spark.held_names import Held, held_under, set_aside, stamp
-from penstock.engine.spark.register_unread import register_schema
+from penstock.engine.spark.register_without_reading import register_schema
 from penstock.engine.spark.registry import drop_view, is_forgetful, restore_view, view_text_of
 from penstock.errors import PenstockError
 from penstock.names import TableName

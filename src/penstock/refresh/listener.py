@@ -1,8 +1,8 @@
-"""Whoever listens to the progress of work: told by one thread at a time, and never able to hurt the work.
+"""Functions that listen to the progress of work. One thread at a time calls them, and they cannot hurt the work.
 
-What the listener raises is logged once, and then it is told nothing more. KeyboardInterrupt and SystemExit go through:
-they are not about what was told. The work waits until the listener returns, so a listener that waited for work would
-wait for ever: it is refused.
+What a listener raises is logged once, and it is not called again. KeyboardInterrupt and SystemExit go through: they are
+not about the progress. The work waits until the listener returns, so a listener that waits for other work would wait
+for ever: its work is refused.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import threading
 from penstock.errors import CalledByProgress
 from penstock.refresh.result import Progress, Report
 
-_told = threading.local()
-"""Of a thread: the stream table that it is telling a listener of."""
+_reporting = threading.local()
+"""Of a thread: the stream table whose progress it is reporting to a listener."""
 _log = logging.getLogger("penstock.refresh")
 
 
@@ -24,11 +24,11 @@ def listener(report: Report | None) -> Report | None:
         return None
     lock, failed = threading.Lock(), threading.Event()
 
-    def told(progress: Progress) -> None:
+    def guarded(progress: Progress) -> None:
         with lock:
             if failed.is_set():
                 return
-            _told.name = progress.name
+            _reporting.name = progress.name
             try:
                 report(progress)
             except (KeyboardInterrupt, SystemExit):
@@ -37,16 +37,18 @@ def listener(report: Report | None) -> Report | None:
                 failed.set()
                 why = f"{type(error).__name__}: {error}"
                 _log.warning(
-                    "the progress of %s is told no more, because the function for it raised %s", progress.name, why
+                    "the progress of %s is reported no more, because the function for it raised %s",
+                    progress.name,
+                    why,
                 )
             finally:
-                _told.name = None
+                _reporting.name = None
 
-    return told
+    return guarded
 
 
 def refuse_to_listeners() -> None:
     """CalledByProgress if this thread is in a listener, for which other work waits."""
-    name = getattr(_told, "name", None)
+    name = getattr(_reporting, "name", None)
     if name is not None:
         raise CalledByProgress(name=name)

@@ -1,4 +1,4 @@
-"""What is written down of a refresh: catalog, history, log lines and alerts, and the result for whoever asked.
+"""What a refresh leaves behind: catalog, history, log lines and alerts, and the result for its caller.
 
     started      RUNNING in history, before any work
     quiet        NO_DATA for many tables in one catalog transaction
@@ -7,7 +7,7 @@
     interrupted  that somebody stopped it; nothing is held against the table
     skipped      a refresh that did not take place
 
-Nothing here decides or computes. All of it can be lost: the newest commit of a stream table tells where it stands.
+Nothing here decides or computes. All of it can be lost: the newest commit of a stream table says where it stands.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import time
 import uuid
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from penstock.catalog.model import (
@@ -35,37 +35,21 @@ from penstock.catalog.owner import current_owner
 from penstock.catalog.writer import CatalogWriter
 from penstock.compile.plan import Plan
 from penstock.compile.reasons import with_link
-from penstock.engine.delta.commit_record import CommitRecord
 from penstock.engine.delta.definition import Definition
 from penstock.engine.run.workspace import Logs
-from penstock.engine.write.storage import Pin
 from penstock.errors import CommitConflict, FuseBlown, LeaseLost, PenstockError, Retry, SourceError
 from penstock.names import Frontier
 from penstock.refresh.attempt import Attempt, Quiet
-from penstock.refresh.compute import Computed
-from penstock.refresh.decide import Decision
 from penstock.refresh.define import dependencies_of, note_definition
+from penstock.refresh.graph_run import Skip
 from penstock.refresh.lease import HeldLease
 from penstock.refresh.result import RefreshResult
-from penstock.refresh.survey import Pins, Situation
-from penstock.refresh.tour import Skip
+from penstock.refresh.stages.commit import Committed
+from penstock.refresh.stages.decide import Decision
+from penstock.refresh.stages.pin import Pins
+from penstock.refresh.stages.survey import Surveyed
 
 _log = logging.getLogger("penstock.refresh")
-
-
-@dataclass(frozen=True)
-class Completion:
-    """What a refresh that came to its end found and did."""
-
-    decision: Decision
-    situation: Situation
-    pin: Pin
-    plan: Plan
-    computed: Computed | None
-    version: int | None
-    """The storage version that it committed; None if there was nothing to commit."""
-    record: CommitRecord | None
-    """The record of the newest commit of ours."""
 
 
 class Recorder:
@@ -121,8 +105,8 @@ class Recorder:
         """NO_DATA for all of these in one catalog transaction; results by id, for those that nobody has moved since."""
         if not found:
             return {}
-        advances = [Advance(each.attempt.meta.id, each.before, each.situation.after) for each in found]
-        records = [self._completed(each.attempt, Action.NO_DATA, each.situation) for each in found]
+        advances = [Advance(each.attempt.meta.id, each.before, each.surveyed.after) for each in found]
+        records = [self._completed(each.attempt, Action.NO_DATA, each.surveyed) for each in found]
         # Whether somebody is at one of them is a question of leases, and those go by the clock of the catalog.
         moved = self._catalog.advance_no_data(advances, now=self._catalog.now(), records=records)
         for record in records:
@@ -130,16 +114,17 @@ class Recorder:
                 self._observe(record)
         return {
             each.attempt.meta.id: _result(
-                each.attempt, Decision(Action.NO_DATA), each.situation.after, each.version, None
+                each.attempt, Decision(Action.NO_DATA), each.surveyed.after, each.version, None
             )
             for each in found
             if each.attempt.meta.id in moved
         }
 
-    def completed(self, attempt: Attempt, held: HeldLease, done: Completion) -> RefreshResult:
+    def completed(self, attempt: Attempt, held: HeldLease, done: Committed) -> RefreshResult:
         """A refresh came to its end; LeaseLost if somebody else holds the table by now."""
-        decision, pin, computed = done.decision, done.pin, done.computed
-        mode = _effective_mode(attempt.meta, done.plan)
+        decision, surveyed = done.decision, done.decided.surveyed
+        figures = done.computed.figures if done.computed is not None else None
+        mode = _effective_mode(attempt.meta, done.decided.plan)
         with attempt.timed("record"):
             self._advance(attempt.meta, held, done, mode)
         if attempt.meta.effective_mode not in {None, mode}:
@@ -148,11 +133,11 @@ class Recorder:
         if attempt.meta.status is Status.ERROR:
             facts = {"was": attempt.meta.status.value, "last_error": attempt.meta.last_error}
             self._tell(Alert(AlertEvent.RESUMED, str(attempt.meta.name), self._now(), facts))
-        # What is told of it and what history keeps is one figure.
+        # The log line and history show one figure.
         attempt.ended = time.perf_counter()
         # Commits since our record that moved no data may have laid the files out better.
-        seen = done.version if done.version is not None else pin.version
-        result = _result(attempt, decision, done.situation.after, seen, computed)
+        seen = done.version if done.version is not None else done.decided.pinned.state.version
+        result = _result(attempt, decision, surveyed.after, seen, done)
         level = logging.WARNING if decision.action is Action.REINITIALIZE else logging.INFO
         _log.log(
             level,
@@ -167,7 +152,7 @@ class Recorder:
         )
         self._catalog.finish_refresh(
             finished := replace(
-                self._completed(attempt, decision.action, done.situation),
+                self._completed(attempt, decision.action, surveyed),
                 reason=_reason(decision),
                 commit_version=done.version,
                 rows_inserted=result.rows_inserted,
@@ -175,12 +160,12 @@ class Recorder:
                 delta_rows=result.delta_rows,
                 rows_read=result.rows_read,
                 rows_at_rest=result.rows_at_rest,
-                rows_written=computed.rows_written if computed else 0,
-                delta_bytes=computed.bytes.delta if computed else 0,
-                bytes_read=computed.bytes.read if computed else 0,
-                bytes_at_rest=computed.bytes.at_rest if computed else None,
+                rows_written=figures.written if figures else 0,
+                delta_bytes=figures.bytes.delta if figures else 0,
+                bytes_read=figures.bytes.read if figures else 0,
+                bytes_at_rest=figures.bytes.at_rest if figures else None,
                 bytes_written=self._bytes_written(attempt.meta, done.version),
-                operators=done.plan.operators,
+                operators=done.decided.plan.operators,
                 applier=result.applier,
                 timings=dict(attempt.timings),
                 lease_token=held.lease.token,
@@ -199,9 +184,9 @@ class Recorder:
             try:
                 self._count(attempt, held, error, most_errors)
             except LeaseLost as lost:
-                told = {"stream_table": str(attempt.meta.name), "refresh_id": attempt.refresh_id, "event": "lease"}
+                about = {"stream_table": str(attempt.meta.name), "refresh_id": attempt.refresh_id, "event": "lease"}
                 _log.warning(
-                    "%s failed here, which is not held against it: %s", attempt.meta.name, lost.text, extra=told
+                    "%s failed here, which is not held against it: %s", attempt.meta.name, lost.text, extra=about
                 )
         now = self._now()
         meta = attempt.meta
@@ -226,8 +211,8 @@ class Recorder:
     def interrupted(self, attempt: Attempt, pins: Pins, stop: BaseException) -> None:
         """A refresh was stopped from outside; what it had committed, the next one finds."""
         now, meta = self._now(), attempt.meta
-        told = {"stream_table": str(meta.name), "refresh_id": attempt.refresh_id, "event": "interrupted"}
-        _log.info("%s interrupted: %s", meta.name, type(stop).__name__, extra=told)
+        about = {"stream_table": str(meta.name), "refresh_id": attempt.refresh_id, "event": "interrupted"}
+        _log.info("%s interrupted: %s", meta.name, type(stop).__name__, extra=about)
         interrupted = RefreshRecord(
             refresh_id=attempt.refresh_id,
             stream_table_id=meta.id,
@@ -241,7 +226,7 @@ class Recorder:
             reason=f"INTERRUPTED: {type(stop).__name__}",
             owner=current_owner(),
         )
-        # If the catalog does not answer, whoever opens the warehouse next closes the row.
+        # If the catalog does not answer, the next process that opens the warehouse closes the row.
         with suppress(PenstockError):
             self._catalog.finish_refresh(interrupted)
             self._observe(interrupted)
@@ -249,8 +234,8 @@ class Recorder:
     def skipped(self, meta: StreamTableMeta, skip: Skip, stamp: datetime) -> RefreshResult:
         """A refresh that did not take place, in history and as a result."""
         why = with_link(skip.code, skip.why)
-        told = {"stream_table": str(meta.name), "event": "skipped"}
-        _log.info("%s skipped: %s: %s", meta.name, skip.code, skip.why, extra=told)
+        about = {"stream_table": str(meta.name), "event": "skipped"}
+        _log.info("%s skipped: %s: %s", meta.name, skip.code, skip.why, extra=about)
         self._catalog.record_refresh(
             skipped := RefreshRecord(
                 refresh_id=uuid.uuid4().hex,
@@ -268,9 +253,9 @@ class Recorder:
         self._observe(skipped)
         return RefreshResult.unmoved(meta, Action.SKIP, skip.code, why)
 
-    def _advance(self, meta: StreamTableMeta, held: HeldLease, done: Completion, mode: RefreshMode) -> None:
+    def _advance(self, meta: StreamTableMeta, held: HeldLease, done: Committed, mode: RefreshMode) -> None:
         """The new frontier, with the table version that shows it."""
-        pin, after, why = done.pin, done.situation.after, _why(meta, done)
+        pin, after, why = done.decided.pinned.state, done.decided.surveyed.after, _why(meta, done)
         shown = done.version if done.version is not None else pin.record_version
         # A rebuild that its worker did not live to tell of: the frontier need not have gone forward.
         unheard = pin.record is not None and meta.frontier_version != pin.record_version
@@ -292,7 +277,7 @@ class Recorder:
         """What a commit of ours added; the next refresh needs it read anyway."""
         return 0 if version is None else sum(each.file.size for each in self._logs.at(meta.path).commit(version).adds)
 
-    def _completed(self, attempt: Attempt, action: Action, situation: Situation) -> RefreshRecord:
+    def _completed(self, attempt: Attempt, action: Action, surveyed: Surveyed) -> RefreshRecord:
         now = self._now()
         return RefreshRecord(
             refresh_id=attempt.refresh_id,
@@ -302,9 +287,9 @@ class Recorder:
             status=RefreshStatus.COMPLETED,
             started_at=now - timedelta(seconds=attempt.seconds),
             ended_at=now,
-            data_timestamp=situation.after.data_timestamp,
-            from_frontier=situation.before,
-            to_frontier=situation.after,
+            data_timestamp=surveyed.after.data_timestamp,
+            from_frontier=surveyed.before,
+            to_frontier=surveyed.after,
             timings=dict(attempt.timings),
             owner=current_owner(),
         )
@@ -329,7 +314,7 @@ class Recorder:
         if (meta.status, meta.last_error) != (Status.ERROR, str(error)):
             self._tell(Alert(AlertEvent.REFRESH_FAILED, str(meta.name), now, facts))
         stopped = _stopped_by(error, count >= most_errors)
-        # Whoever suspends it must not have it come back with its next source.
+        # A table that a person has suspended must not come back with its next source.
         if stopped is not None and self._catalog.get_by_id(meta.id).status is not Status.SUSPENDED:
             self._catalog.update_status(meta.id, stopped, now=now, lease=held.lease)
             if meta.status is not stopped:
@@ -359,33 +344,34 @@ def _effective_mode(meta: StreamTableMeta, plan: Plan) -> RefreshMode:
     return RefreshMode.INCREMENTAL if incremental else RefreshMode.FULL
 
 
-def _why(meta: StreamTableMeta, done: Completion) -> Decision:
+def _why(meta: StreamTableMeta, done: Committed) -> Decision:
     """Why it is maintained as it is: not why this one refresh, such as the first fill, did what it did."""
-    refused = done.plan.refused
+    refused = done.decided.plan.refused
     if meta.refresh_mode is RefreshMode.FULL:
         return Decision(Action.FULL, "AS_ASKED", with_link("AS_ASKED", "refresh mode FULL"))
-    return done.decision if refused is None else Decision(Action.FULL, refused.reason, refused.told)
+    return done.decision if refused is None else Decision(Action.FULL, refused.reason, refused.explained)
 
 
 def _result(
-    attempt: Attempt, decision: Decision, frontier: Frontier, version: int | None, computed: Computed | None
+    attempt: Attempt, decision: Decision, frontier: Frontier, version: int | None, done: Committed | None
 ) -> RefreshResult:
+    figures = done.computed.figures if done is not None and done.computed is not None else None
     return RefreshResult(
         name=str(attempt.meta.name),
         action=decision.action,
         reason_code=decision.reason_code,
         reason=decision.reason,
-        rows_inserted=computed.rows_inserted if computed else 0,
-        rows_deleted=computed.rows_deleted if computed else 0,
+        rows_inserted=figures.inserted if figures else 0,
+        rows_deleted=figures.deleted if figures else 0,
         frontier=frontier,
         data_timestamp=frontier.data_timestamp,
         version=version,
         seconds=attempt.seconds,
         timings=dict(attempt.timings),
-        delta_rows=computed.delta_rows if computed else 0,
-        rows_read=computed.rows_read if computed else 0,
-        rows_at_rest=computed.rows_at_rest if computed else None,
-        applier=computed.applier if computed else None,
+        delta_rows=figures.delta if figures else 0,
+        rows_read=figures.read if figures else 0,
+        rows_at_rest=figures.at_rest if figures else None,
+        applier=done.applier if done is not None else None,
     )
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from penstock.catalog.model import KnownTable
 from penstock.engine.spark.held_names import held_under
-from penstock.engine.spark.register_unread import unregister
+from penstock.engine.spark.register_without_reading import unregister
 from penstock.engine.spark.registry import drop_view, registered
 from penstock.names import TableName
 from penstock.refresh.define import mark_moved

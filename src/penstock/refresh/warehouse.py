@@ -19,7 +19,7 @@ from penstock.engine.delta.definition import Definition, text_hash
 from penstock.engine.run.workspace import Logs, Workspace
 from penstock.engine.spark.columns_as_defined import Reads
 from penstock.engine.spark.registry import shared_path, view_text
-from penstock.engine.write.storage import standing
+from penstock.engine.write.storage_state import StorageState, storage_state
 from penstock.errors import PenstockError, SourceMissing, StorageMissing
 from penstock.names import TableName
 from penstock.operators.source import Source
@@ -45,7 +45,7 @@ class Warehouse:
     now: Callable[[], datetime]
     sleep: Callable[[float], None]
     tell: Callable[[Alert], None] = lambda _: None
-    """Passes an alert on to whoever is to know."""
+    """Passes an alert on to its receivers."""
     observe: Callable[[RefreshRecord], None] = lambda _: None
     """Is shown every refresh as it starts (RUNNING) and as it ends, and every one that was skipped."""
     started: Callable[[], None] = lambda: None
@@ -54,7 +54,7 @@ class Warehouse:
     unnamed: frozenset[str] = frozenset()
     """Names that Spark's catalog lacks, because what they stand for is away."""
     naming: threading.RLock = field(default_factory=threading.RLock)
-    """Held by whoever puts stream tables' names right."""
+    """Held while stream tables' names are put right."""
     names_seen: dict[str, tuple[object, ...]] = field(default_factory=dict)
     """Schema → what Spark's catalog held under its stream tables' names when they were last put right."""
     named: dict[str, TableName] = field(default_factory=dict)
@@ -113,8 +113,7 @@ class Warehouse:
     def workspace(self, definition: Definition) -> Workspace:
         """The workspace of a stream table, made anew when its definition or a function of it changes."""
         held = self._workspaces.get(definition.id)
-        # A session keeps the functions that it was given.
-        key = definition.hash, *(self.function_hash(name) for name in definition.functions)
+        key = self._workspace_key(definition)
         if held is not None and held[0] == key:
             return held[1]
         made = key, self.fresh_workspace(definition.settings, definition.database, definition.reads)
@@ -125,22 +124,36 @@ class Warehouse:
                 held = self._workspaces[definition.id] = made
             return held[1]
 
+    def _workspace_key(self, definition: Definition) -> tuple[str | None, ...]:
+        # A session keeps the functions that it was given.
+        return definition.hash, *(self.function_hash(name) for name in definition.functions)
+
     def fresh_workspace(
         self, settings: dict[str, str], database: str, reads: Reads = MappingProxyType({})
     ) -> Workspace:
         """A workspace that no stream table owns yet, in which names show the columns they are said to have."""
         return Workspace(self.spark, settings, database, self.logs, self._by_name, self._by_storage, reads)
 
+    def adopt(self, definition: Definition, workspace: Workspace) -> None:
+        """Let the workspace in which a definition was proposed be its own, so that it is not bound again."""
+        workspace.serve(definition)
+        with self._making:
+            self._workspaces[definition.id] = self._workspace_key(definition), workspace
+
     def forget(self, definition_id: str) -> None:
         """Let go of a workspace."""
         self._workspaces.pop(definition_id, None)
 
-    def definition(self, meta: StreamTableMeta) -> Definition:
-        """The definition in a stream table's own metadata."""
+    def storage_state(self, meta: StreamTableMeta) -> StorageState:
+        """Where a stream table's storage stands, from its log alone."""
         try:
-            return Definition.from_json(standing(self.logs.at(meta.path)).definition)
+            return storage_state(self.logs.at(meta.path))
         except SourceMissing as gone:
             raise StorageMissing(name=str(meta.name), path=meta.path, why=gone.text) from gone
+
+    def definition(self, meta: StreamTableMeta) -> Definition:
+        """The definition in a stream table's own metadata."""
+        return Definition.from_json(self.storage_state(meta).definition)
 
     def view_hash(self, view: str) -> str:
         """A hash of a view's present text; empty if the view is gone."""

@@ -29,11 +29,11 @@ class Backoff:
         return cls(timedelta(seconds=first), timedelta(seconds=max(first, longest)))
 
     def steady(self, failures: int) -> timedelta:
-        """The wait without its random part, for whoever does not remember what he drew."""
+        """The wait without its random part, for a caller that keeps no memory of failures."""
         return min(self.first * (1 << min(max(failures, 1) - 1, 32)), self.longest)
 
     def wait(self, failures: int) -> timedelta:
-        """How long to wait after so many failures in a row.
+        """How long to wait after this many failures in a row.
 
         >>> calm = Backoff(timedelta(seconds=2), timedelta(seconds=60), random.Random(1))
         >>> [round(calm.wait(number).total_seconds()) for number in (1, 2, 3, 4, 9)]

@@ -1,13 +1,13 @@
-"""What to start next. Pure: it is told the time and how things went, and answers; it waits for nothing.
+"""What to start next. Pure: the caller passes the time and the outcomes; it waits for nothing.
 
     asleep  the tables to ask about: whether a quiet one, or one in error, has been woken by a change
-    plan    the stream tables to begin a tour with: due or woken, nobody at work on them or on anything upstream of them
+    plan    the stream tables to begin a graph run with: due or woken, with no work on them or upstream of them
     next    of everything that waits for nobody, what must be done soonest (data timestamp + lag), within the limits
     ended   a table has arrived, or has failed and rests a while
 
-Several tours can be under way at once, each with a version vector of its own, never with a table in common: a table
-that takes long holds up its own consumers and nobody else. Tables that usually take long, measured by the tightest lag
-there is, never have all workers at once, so quick tables need not queue behind slow ones.
+Several graph runs can be under way at once, each with a version vector of its own, and never with a table in common: a
+table that takes long holds up its own consumers and nobody else. Tables that usually take long, measured by the
+tightest lag there is, never have all workers at once, so quick tables need not queue behind slow ones.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Final
 
 from penstock.catalog.model import Action, Status, StreamTableMeta
 from penstock.errors import PenstockError, TableBusy
-from penstock.refresh.tour import Skip, Tour
+from penstock.refresh.graph_run import GraphRun, Skip
 from penstock.schedule.backoff import Backoff
 from penstock.schedule.due import SCHEDULED, Picture
 
@@ -33,9 +33,9 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Task:
-    """One table of a tour that can be worked on now."""
+    """One table of a graph run that can be worked on now."""
 
-    tour: Tour
+    graph_run: GraphRun
     key: str
 
 
@@ -52,14 +52,14 @@ class Plan:
 class _Rest:
     failures: int
     until: datetime
-    shown: datetime | None
-    """What it showed when it failed."""
-    told: bool = False
-    """Whoever was blocked by it has been freed."""
+    stamp: datetime | None
+    """Its data timestamp when it failed."""
+    consumers_freed: bool = False
+    """The tables that it blocked are free to go on."""
 
 
 class Dispatcher:
-    """Tours under way, tables at rest, and what is at work."""
+    """Graph runs under way, tables at rest, and what is at work."""
 
     def __init__(self, workers: int, backoff: Backoff) -> None:
         self.workers = workers
@@ -67,7 +67,7 @@ class Dispatcher:
         self._paused = self._was_paused = False
         self.quiet: set[str] = set()
         """Tables to which nothing had happened when they were last looked at."""
-        self._tours: list[Tour] = []
+        self._graph_runs: list[GraphRun] = []
         self._running: list[Task] = []
         self._rests: dict[str, _Rest] = {}
         self._tried: dict[str, datetime] = {}
@@ -119,21 +119,21 @@ class Dispatcher:
         resting = frozenset(key for key in self._rests if key not in wanted and self._is_resting(key, now))
         return Plan(frozenset(wanted), resting, skips)
 
-    def begun(self, tour: Tour) -> None:
-        """A planned tour is under way; some of its tables may have arrived already."""
-        for key in list(tour.arrived):
+    def begun(self, graph_run: GraphRun) -> None:
+        """A planned graph run is under way; some of its tables may have arrived already."""
+        for key in list(graph_run.arrived):
             self._arrived(key, quiet=True)
-        if tour.left():
-            self._tours.append(tour)
+        if graph_run.left():
+            self._graph_runs.append(graph_run)
 
     def not_begun(self, wanted: Iterable[str], now: datetime) -> None:
-        """A planned tour could not be begun."""
+        """A planned graph run could not be begun."""
         for key in wanted:
             self._failed(key, now)
 
     def claimed(self) -> set[str]:
-        """Every table that a tour under way has not brought to its vector yet."""
-        return {key for tour in self._tours for key in tour.left()}
+        """Every table that a graph run under way has not brought to its vector yet."""
+        return {key for graph_run in self._graph_runs for key in graph_run.left()}
 
     # -- working
 
@@ -142,27 +142,35 @@ class Dispatcher:
         free = self.workers - len(self._running)
         if free < 1 or self.paused:
             return None
-        at_work = {(id(task.tour), task.key) for task in self._running}
-        ready = [Task(tour, key) for tour in self._tours for key in tour.ready() if (id(tour), key) not in at_work]
+        at_work = {(id(task.graph_run), task.key) for task in self._running}
+        ready = [
+            Task(graph_run, key)
+            for graph_run in self._graph_runs
+            for key in graph_run.ready()
+            if (id(graph_run), key) not in at_work
+        ]
         # Counted, not left to whether a worker happens to be idle: under quick tables enough for all, none ever is.
         if self.workers > 1 and sum(self.is_heavy(task.key) for task in self._running) >= self.workers - 1:
             ready = [task for task in ready if not self.is_heavy(task.key)]
         if not ready:
             return None
-        left = {id(tour): frozenset(tour.left()) for tour in self._tours}
+        left = {id(graph_run): frozenset(graph_run.left()) for graph_run in self._graph_runs}
         chosen = min(
             ready,
-            key=lambda task: (self._deadline(task, left[id(task.tour)]), task.tour.scene.tables[task.key].name),
+            key=lambda task: (
+                self._deadline(task, left[id(task.graph_run)]),
+                task.graph_run.part.tables[task.key].name,
+            ),
         )
         self._running.append(chosen)
         return chosen
 
     def ended(self, task: Task, error: PenstockError | None, took: timedelta, now: datetime) -> None:
-        """A task is done; its tour has been told how far it came."""
+        """A task is done; its graph run knows how far it came."""
         self._running.remove(task)
-        if not task.tour.left():
-            self._tours.remove(task.tour)
-        arrival = task.tour.arrived[task.key]
+        if not task.graph_run.left():
+            self._graph_runs.remove(task.graph_run)
+        arrival = task.graph_run.arrived[task.key]
         if error is not None:
             self._failed(task.key, now, counts=not isinstance(error, TableBusy))
         elif not arrival.blocked:
@@ -171,14 +179,14 @@ class Dispatcher:
             self._took[task.key] = took
         elif arrival.result is not None and arrival.result.reason_code == "INCONSISTENT_PINS":
             # With those that wait for it: it may take part only because one of them is due.
-            for key in (task.key, *task.tour.scene.graph.downstream(task.key)):
+            for key in (task.key, *task.graph_run.part.graph.downstream(task.key)):
                 self._tried.pop(key, None)
         else:
             self._blocked.add(task.key)
 
     @property
     def paused(self) -> bool:
-        """True while nothing may be started, not even what is left of a tour."""
+        """True while nothing may be started, not even what is left of a graph run."""
         return self._paused
 
     @paused.setter
@@ -193,12 +201,14 @@ class Dispatcher:
 
     @property
     def is_idle(self) -> bool:
-        """True if no tour is under way."""
-        return not self._tours
+        """True if no graph run is under way."""
+        return not self._graph_runs
 
     def stop(self) -> None:
         """Start nothing more: only what is at work now is still waited for."""
-        self._tours = [tour for tour in self._tours if any(task.tour is tour for task in self._running)]
+        self._graph_runs = [
+            graph_run for graph_run in self._graph_runs if any(task.graph_run is graph_run for task in self._running)
+        ]
         self.workers = 0
 
     def is_heavy(self, key: str) -> bool:
@@ -211,7 +221,7 @@ class Dispatcher:
 
     def _look_at(self, picture: Picture) -> None:
         if self._picture is None or picture.dag_version != self._picture.dag_version:
-            # Something was created, altered, resumed: whoever was blocked by it may go on.
+            # Something was created, altered, resumed: the tables that it blocked may go on.
             self._tried.clear()
             self._blocked.clear()
             known = picture.tables.keys()
@@ -226,22 +236,22 @@ class Dispatcher:
         self._picture = picture
 
     def _forget_overtaken(self, picture: Picture, now: datetime) -> None:
-        """What is left of a tour that stood still is planned anew, if a newer stamp is on offer by now.
+        """What is left of a graph run that stood still is planned anew, if a newer stamp is on offer by now.
 
         Its versions are as old as the pause was long, and may not even be there any more.
         """
-        for tour in list(self._tours):
-            if any(task.tour is tour for task in self._running):
+        for graph_run in list(self._graph_runs):
+            if any(task.graph_run is graph_run for task in self._running):
                 continue
-            left = [picture.tables[key] for key in tour.left() if key in picture.tables]
-            if any((stamp := picture.due(meta, now)) is not None and stamp > tour.stamp for meta in left):
-                self._tours = [each for each in self._tours if each is not tour]
+            left = [picture.tables[key] for key in graph_run.left() if key in picture.tables]
+            if any((stamp := picture.due(meta, now)) is not None and stamp > graph_run.stamp for meta in left):
+                self._graph_runs = [each for each in self._graph_runs if each is not graph_run]
                 for meta in left:
                     self._tried.pop(meta.table_id, None)
 
     def _is_late(self, key: str, stamp: datetime) -> bool:
-        tour = next(each for each in self._tours if key in each.scene.tables and key not in each.arrived)
-        return tour.stamp < stamp and self._skipped.get(key) != stamp
+        graph_run = next(each for each in self._graph_runs if key in each.part.tables and key not in each.arrived)
+        return graph_run.stamp < stamp and self._skipped.get(key) != stamp
 
     def _is_resting(self, key: str, now: datetime) -> bool:
         rest = self._rests.get(key)
@@ -260,8 +270,8 @@ class Dispatcher:
         """
         back: set[str] = set()
         for meta in picture.scheduled():
-            key, shown = meta.table_id, meta.data_timestamp
-            if key in claimed or (shown is not None and now - shown <= picture.lags[key]):
+            key, stamp = meta.table_id, meta.data_timestamp
+            if key in claimed or (stamp is not None and now - stamp <= picture.lags[key]):
                 continue
             upstream = picture.graph.upstream(key) & picture.tables.keys()
             busy = upstream & claimed
@@ -275,14 +285,14 @@ class Dispatcher:
     def _end_rests_of_the_mended(self, picture: Picture) -> None:
         """Somebody has brought it forward by hand: whatever was the matter has passed."""
         for key, rest in list(self._rests.items()):
-            if key in picture.tables and picture.tables[key].data_timestamp != rest.shown:
+            if key in picture.tables and picture.tables[key].data_timestamp != rest.stamp:
                 self._arrived(key, quiet=False)
 
     def _free_consumers_of_the_rested(self, picture: Picture, now: datetime) -> None:
-        """A rest that is over frees whoever was blocked by it, once."""
+        """A rest that is over frees the tables that it blocked, once."""
         for key, rest in self._rests.items():
-            if not rest.told and now >= rest.until and key in picture.graph.nodes:
-                rest.told = True
+            if not rest.consumers_freed and now >= rest.until and key in picture.graph.nodes:
+                rest.consumers_freed = True
                 for consumer in picture.graph.downstream(key):
                     self._tried.pop(consumer, None)
 
@@ -311,14 +321,14 @@ class Dispatcher:
 
     def _deadline(self, task: Task, left: frozenset[str]) -> datetime:
         """When the first of the table and of those that wait for it breaks its promise."""
-        tour = task.tour
-        waiting = tour.scene.graph.downstream(task.key) & left
-        return min(self._promised(tour, key) for key in {task.key, *waiting})
+        graph_run = task.graph_run
+        waiting = graph_run.part.graph.downstream(task.key) & left
+        return min(self._promised(graph_run, key) for key in {task.key, *waiting})
 
-    def _promised(self, tour: Tour, key: str) -> datetime:
-        shown = tour.scene.tables[key].data_timestamp
+    def _promised(self, graph_run: GraphRun, key: str) -> datetime:
+        stamp = graph_run.part.tables[key].data_timestamp
         lag = self._picture.lags.get(key) if self._picture is not None else None
-        return _EPOCH if shown is None or lag is None else shown + lag
+        return _EPOCH if stamp is None or lag is None else stamp + lag
 
 
 def _is_given_another_try(before: StreamTableMeta, after: StreamTableMeta) -> bool:

@@ -17,9 +17,10 @@ from penstock.catalog.reader import CatalogReader
 from penstock.errors import CycleInGraph
 from penstock.graph.cycles import in_circles
 from penstock.graph.dag import StreamGraph
+from penstock.graph.grid import due_stamp
 from penstock.graph.lag import resolve_lags
+from penstock.said_once import SaidOnce
 from penstock.schedule.backoff import Backoff
-from penstock.schedule.grid import due_stamp
 
 _log = logging.getLogger("penstock.scheduler")
 
@@ -42,20 +43,20 @@ class Picture:
     def of(cls, catalog: CatalogReader, minimum: timedelta) -> Picture:
         """The picture that the catalog gives now."""
         version, tables, dependencies = catalog.dag_version(), catalog.get_all(), catalog.all_dependencies()
-        graph, told = StreamGraph.build(tables, dependencies), None
+        graph, circle = StreamGraph.build(tables, dependencies), None
         try:
             resolved = resolve_lags(graph, minimum)
         except CycleInGraph as cycle:
             # Two definitions that changed at the same moment can close a circle: that must not stop everybody else.
-            told = cycle.text
-            circle = {node.key for node in in_circles(graph)}
-            # Nor can whoever reads them be brought anywhere.
-            alone = circle.union(*(graph.downstream(key) for key in circle))
+            circle = cycle.text
+            inside = {node.key for node in in_circles(graph)}
+            # Nor can the tables that read them.
+            alone = inside.union(*(graph.downstream(key) for key in inside))
             tables = [meta for meta in tables if meta.table_id not in alone]
             graph = StreamGraph.build(tables, dependencies)
             resolved = resolve_lags(graph, minimum)
         lags = {key: held.lag for key, held in resolved.items()}
-        return cls({meta.table_id: meta for meta in tables}, graph, lags, version, told)
+        return cls({meta.table_id: meta for meta in tables}, graph, lags, version, circle)
 
     @property
     def newest(self) -> datetime | None:
@@ -78,10 +79,10 @@ class Picture:
 def due(catalog: CatalogReader, now: datetime, minimum: timedelta, backoff: Backoff) -> list[StreamTableMeta]:
     """The stream tables that are due at a moment, by name; of those in error, the ones that have rested.
 
-    What such a table failed on is known to nobody here, so it cannot be told whether that has changed.
+    Nothing here knows what such a table failed on, nor whether that has changed.
     """
     picture = Picture.of(catalog, minimum)
-    tell_of_circle(picture)
+    log_circle(picture, SaidOnce())
     rested = [meta for meta in picture.in_error() if _has_rested(meta, now, backoff)]
     return [meta for meta in chain(picture.scheduled(), rested) if picture.due(meta, now) is not None]
 
@@ -90,7 +91,9 @@ def _has_rested(meta: StreamTableMeta, now: datetime, backoff: Backoff) -> bool:
     return meta.updated_at is None or now - meta.updated_at >= backoff.steady(meta.consecutive_errors)
 
 
-def tell_of_circle(picture: Picture, told: str | None = None) -> None:
-    """Log a circle, unless it is the one that was told of."""
-    if picture.circle is not None and picture.circle != told:
+def log_circle(picture: Picture, said: SaidOnce) -> None:
+    """Log a circle, unless it is the one that was logged before."""
+    if picture.circle is None:
+        said.forget("circle")
+    elif said.is_news("circle", picture.circle):
         _log.error("stream tables in a circle are left alone: %s", picture.circle, extra={"event": "circle"})

@@ -77,7 +77,7 @@ class Leadership:
     def _keep(self) -> None:
         while not self._ended.wait(TERM.total_seconds() / 3):
             if not self._moves():
-                # Not given back: whoever takes over has to see from whom, and health that somebody is missing.
+                # Not given back: the next leader has to see whom it follows, and health that a leader is missing.
                 _log.error("the scheduler hangs, and gives the leadership up", extra={"event": "hangs"})
                 break
             try:

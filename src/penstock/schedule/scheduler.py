@@ -1,6 +1,6 @@
-"""The scheduler: keeps every stream table of a catalog within its target lag, until it is told to stop.
+"""The scheduler: keeps every stream table of a catalog within its target lag, until it is stopped.
 
-    stand for leadership  ──→  every interval: look, plan, begin a tour, let checks run  ──→  drain, step down
+    stand for leadership  ──→  every interval: look, plan, begin a graph run, let checks run  ──→  drain, step down
                                workers: the most urgent ready table, again and again
 
 One thread decides; workers refresh. An error of a table is that table's own; an error of the loop itself is logged, and
@@ -18,17 +18,18 @@ from typing import Final
 
 from penstock.catalog.writer import CatalogWriter
 from penstock.errors import EngineUnavailable, InternalError
-from penstock.graph.side_by_side import Hire, plain_thread
-from penstock.refresh.together import Outcome
-from penstock.refresh.tour import Arrival
+from penstock.graph.grid import next_stamp
+from penstock.graph.side_by_side import ThreadFactory, plain_thread
+from penstock.refresh.graph_run import Arrival
+from penstock.refresh.run_graph import Outcome
+from penstock.said_once import SaidOnce
 from penstock.schedule.backoff import Backoff
 from penstock.schedule.begin_due import begin_due
 from penstock.schedule.dispatcher import Dispatcher, Task
-from penstock.schedule.due import Picture, tell_of_circle
-from penstock.schedule.grid import next_stamp
+from penstock.schedule.due import Picture, log_circle
 from penstock.schedule.leader import Candidate, Leadership
+from penstock.schedule.refresh_executor import RefreshExecutor
 from penstock.schedule.steady_clock import SteadyClock
-from penstock.schedule.workshop import Workshop
 from penstock.settings import Settings
 
 CRASH_PAUSE: Final = 5.0
@@ -45,22 +46,21 @@ class Scheduler:
 
     def __init__(
         self,
-        workshop: Workshop,
+        executor: RefreshExecutor,
         catalog: CatalogWriter,
         settings: Callable[[], Settings],
         clock: SteadyClock,
-        hire: Hire = plain_thread,
+        new_thread: ThreadFactory = plain_thread,
         check: Callable[[], None] = lambda: None,
     ) -> None:
-        self._workshop = workshop
+        self._executor = executor
         self._settings = settings
         self._clock = clock
-        self._hire = hire
+        self._new_thread = new_thread
         self._check = check
         self._candidate = Candidate(catalog, moves=self._moves)
         self._moved_at: float | None = None
-        self._circle: str | None = None
-        """The circle that was told of."""
+        self._said = SaidOnce()
         """When the loop last came round; None while it need not."""
         self._stopping = threading.Event()
         self._changed = threading.Condition()
@@ -109,7 +109,7 @@ class Scheduler:
     def at_work(self) -> list[str]:
         """The stream tables that are being refreshed here now."""
         with self._changed:
-            return [str(task.tour.scene.tables[task.key].name) for task in self._dispatcher.running]
+            return [str(task.graph_run.part.tables[task.key].name) for task in self._dispatcher.running]
 
     # -- leading
 
@@ -129,7 +129,7 @@ class Scheduler:
                 left = self._drain()
             finally:
                 leadership.end()
-        # Whoever stops a whole group of processes has stopped Spark too: that is no reason to start anew.
+        # A signal to a whole group of processes stops Spark too: that is no reason to start anew.
         if self._broken is not None and not self._stopping.is_set():
             raise self._broken
         if not self._stopping.is_set():
@@ -157,12 +157,11 @@ class Scheduler:
     def _step(self) -> float:
         """Look once and begin what is due; returns how long nothing can become due."""
         settings, now = self._settings(), self._clock.now()
-        picture = self._workshop.picture()
+        picture = self._executor.picture()
         if picture is not None:
-            # Whoever led before may have had a clock that was ahead of this one.
+            # The leader before may have had a clock that was ahead of this one.
             self._clock.not_before(picture.newest)
-            tell_of_circle(picture, self._circle)
-            self._circle = picture.circle
+            log_circle(picture, self._said)
         with self._changed:
             self._dispatcher.paused = picture is None
         if picture is not None:
@@ -180,7 +179,7 @@ class Scheduler:
         with self._changed:
             self._dispatcher.workers = settings.max_concurrent_refreshes
             self._dispatcher.backoff = Backoff.of(settings)
-        begin_due(self._dispatcher, self._workshop, picture, self._clock, self._changed)
+        begin_due(self._dispatcher, self._executor, picture, self._clock, self._changed)
         with self._changed:
             self._changed.notify_all()
             busy = not self._dispatcher.is_idle
@@ -191,7 +190,7 @@ class Scheduler:
         self._threads = {number: thread for number, thread in self._threads.items() if thread.is_alive()}
         for number in range(1, wanted + 1):
             if number not in self._threads:
-                thread = self._hire(self._labour, number)
+                thread = self._new_thread(self._work_on_tasks, number)
                 thread.start()
                 self._threads[number] = thread
 
@@ -206,13 +205,13 @@ class Scheduler:
 
     # -- the workers
 
-    def _labour(self) -> None:
+    def _work_on_tasks(self) -> None:
         # Kept: when this process leads again, a refresh of its former term may still be running.
         dispatcher = self._dispatcher
         while (task := self._take(dispatcher)) is not None:
             began = self._clock.now()
             try:
-                outcome = self._workshop.carry_out(task.tour, task.key)
+                outcome = self._executor.carry_out(task.graph_run, task.key)
             except BaseException as error:
                 # Not of the refresh, which says its errors: of what stands around it. A panic in Rust is no Exception.
                 outcome = Outcome(Arrival(blocked=True), InternalError(why=f"{type(error).__name__}: {error}"))
@@ -222,13 +221,13 @@ class Scheduler:
                 self._note_if_gone(outcome.error)
             now = self._clock.now()
             with self._changed:
-                task.tour.arrived[task.key] = outcome.arrival
+                task.graph_run.arrived[task.key] = outcome.arrival
                 dispatcher.ended(task, outcome.error, now - began, now)
                 self._changed.notify_all()
 
     def _note_if_gone(self, error: Exception) -> None:
         try:
-            gone = self._workshop.engine_is_gone()
+            gone = self._executor.engine_is_gone()
         except Exception as unanswered:
             # Asked again after the next error; a worker must not end over it, with its table in hand.
             self._say_crashed(unanswered)

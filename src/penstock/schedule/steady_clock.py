@@ -4,7 +4,7 @@
 
 Data timestamps only grow. If the wall clock is set back by an hour, a scheduler that went by it would find nothing due
 for that hour; this one goes on from where it was, and falls in with the wall again when the wall has caught up. It is
-told of the newest data timestamp there is, so the same holds after a restart, and for whoever takes over.
+given the newest data timestamp there is, so the same holds after a restart, and for the next leader.
 """
 
 from __future__ import annotations

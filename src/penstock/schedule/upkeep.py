@@ -17,9 +17,9 @@ from datetime import timedelta
 from typing import Final
 
 from penstock.errors import PenstockError
-from penstock.graph.side_by_side import Hire
-from penstock.refresh.advise import advise_one
-from penstock.refresh.optimize import optimize_table
+from penstock.graph.side_by_side import ThreadFactory
+from penstock.layout.advise import advise_one
+from penstock.layout.optimize import optimize_table
 from penstock.refresh.warehouse import Warehouse
 from penstock.schedule.due import Picture
 
@@ -29,7 +29,7 @@ REFRESHES: Final = 100
 """Refreshes after which a table's layout is looked at again."""
 
 BYTES_PER_SECOND: Final = 5 * 2**20
-"""A table of so many bytes per second of its lag can be rewritten in a fraction of it, even on a slow machine."""
+"""A table of this many bytes per second of its lag can be rewritten in a fraction of it, even on a slow machine."""
 
 _log = logging.getLogger("penstock.upkeep")
 
@@ -37,9 +37,11 @@ _log = logging.getLogger("penstock.upkeep")
 class Upkeep:
     """Called all the time by the scheduler's loop; works on a thread of its own, one piece at a time."""
 
-    def __init__(self, warehouse: Warehouse, hire: Hire, stopwatch: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, warehouse: Warehouse, new_thread: ThreadFactory, stopwatch: Callable[[], float] = time.monotonic
+    ) -> None:
         self._warehouse = warehouse
-        self._hire = hire
+        self._new_thread = new_thread
         self._stopwatch = stopwatch
         self._pruned = self._looked = stopwatch()
         self._refreshes: dict[int, int] = {}
@@ -54,7 +56,7 @@ class Upkeep:
         if now - self._looked < LOOK_EVERY:
             return
         self._looked = now
-        self._thread = self._hire(self._work, 0)
+        self._thread = self._new_thread(self._work, 0)
         self._thread.start()
 
     def _work(self) -> None:

@@ -13,13 +13,23 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
 from penstock.errors import PenstockError
-from penstock.serve import arrow, changes, health, key_watch, openapi, sse, table_changes, tables, websocket
-from penstock.serve.answer import on_error
+from penstock.serve.access.origin import guard_origin
 from penstock.serve.context import Context
-from penstock.serve.operation import Operation
-from penstock.serve.origin import guard_origin
+from penstock.serve.http.answer import on_error
+from penstock.serve.http.operation import Operation
+from penstock.serve.resources import (
+    all_changes,
+    arrow,
+    health,
+    key_watch,
+    openapi,
+    sse,
+    table_changes,
+    tables,
+    websocket,
+)
 
-RESOURCES: Final = (tables, table_changes, sse, websocket, arrow, key_watch, changes, health)
+RESOURCES: Final = (tables, table_changes, sse, websocket, arrow, key_watch, all_changes, health)
 """Modules with `routes(context)`, and `OPERATIONS` for the API document."""
 
 

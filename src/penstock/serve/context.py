@@ -1,4 +1,4 @@
-"""What every route works with."""
+"""What every resource works with."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from starlette.requests import HTTPConnection
 from penstock.api import StreamTables
 from penstock.names import TableName
 from penstock.serve.access import Access
-from penstock.serve.broadcasts import Broadcasts
-from penstock.serve.connections import Connections
+from penstock.serve.access.connections import Connections
 from penstock.serve.limits import Limits
+from penstock.serve.streams.broadcasts import Broadcasts
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """An open warehouse, who may see what of it, and what is going on."""
+    """An open warehouse, who may read what of it, its limits, its streams and its connections."""
 
     tables: StreamTables
     access: Access

@@ -1,4 +1,4 @@
-"""What a server takes on before it says no."""
+"""The limits of a server: beyond them it refuses requests."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ class Limits:
     connections: int = 10_000
     """Requests and streams at the same time."""
     buffer_bytes: int = 4 * 1024 * 1024
-    """Encoded changes kept in memory per stream of the same choice; who is further behind than that is slow."""
+    """Encoded changes kept in memory per stream of the same choice; a client that is further behind counts as slow."""
     request_bytes: int = 64 * 1024
     """Bytes of one request, and of one message of a WebSocket client."""
     page_events: int = 10_000
     """Events in one page."""
     wait_seconds: float = 60.0
-    """Longest that a request for a page may wait for something to be in it."""
+    """The longest time that a request waits for the first event of its page."""

@@ -1,4 +1,4 @@
-"""The server: a socket, an event loop, and an end at which every stream is told that it is one."""
+"""The server: a socket and an event loop. When it stops, it ends every stream with a message that says so."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Server:
         _allow_files(limits.connections + SPARE_FILES)
 
     def run(self) -> None:
-        """Answer until told to stop; then every stream is ended, and the socket let go of."""
+        """Answer requests until `stop` or a signal; then end every stream and close the socket."""
         self._server.run(sockets=[self._socket])
 
     def stop(self) -> None:

@@ -2,21 +2,17 @@
 
     page(n)  =  the events after position n, in order, each once, whatever the size of the ring
 
-Positions come from the journal (`journal.py`), so they outlive this process and are the same in every other. The newest
-events are in a ring in memory; whoever is further behind is read to from the tables themselves. Only what a table no
-longer holds is lost, and that is said: `NotRetained`, with the next position that can be read. What cannot be read for
-the moment is neither lost nor passed over: whoever comes to it hears why, and asks again.
+Positions come from the journal (`journal.py`), so they outlive this process and are the same in every other. A thread
+gives new commits their places (`followed_tables.py`) and puts their events into a ring in memory. A reader that is
+further behind than the ring reads the tables themselves (`stored_events.py`).
 """
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import threading
 import time
-from collections import OrderedDict
-from collections.abc import Callable
-from dataclasses import dataclass
+import warnings
 from typing import Final
 
 from penstock.arguments import checked
@@ -30,41 +26,22 @@ from penstock.changes.ring.ring_batches import ring_batches
 from penstock.changes.ring.row_event import ChangeEvent
 from penstock.changes.ring.run import Run
 from penstock.changes.wire.change_operation import ChangeOperation
-from penstock.changes.wire.commit_changes import CommitChanges
 from penstock.changes.wire.event_json import milliseconds
-from penstock.engine.changelog.changelog import Changelog
 from penstock.engine.run.workspace import Logs
-from penstock.errors import NotRetained, PenstockError, Retry, SourceMissing
-from penstock.subscribe.feed import LOOK_SECONDS
-from penstock.subscribe.journal import catch_up, prune
-from penstock.subscribe.wake import Sleeper, wake
-
-TABLES_SECONDS: Final = 1.0
-"""Between two questions to the catalog which stream tables there are; also until an unreadable one is tried again."""
+from penstock.errors import PenstockError
+from penstock.subscribe.feed import POLL_SECONDS
+from penstock.subscribe.followed_tables import TABLES_SECONDS, FollowedTables
+from penstock.subscribe.signal import Signal
+from penstock.subscribe.stored_events import ENTRIES_AT_ONCE, MayRead, StoredEvents
+from penstock.subscribe.warn_once import WarnOnce
 
 PRUNE_SECONDS: Final = 3600.0
-"""Between two looks for journal entries that nobody can read any more."""
-
-KEPT_BYTES: Final = 64 * 1024 * 1024
-"""Rows of so many bytes are kept for readers that take a commit page by page."""
-
-ENTRIES_AT_ONCE: Final = 64
-EVERYTHING: Final = "the changes of all stream tables"
-
-MayRead = Callable[[str], bool]
+"""Time between two searches for journal entries whose commits can no longer be read."""
 
 _log = logging.getLogger("penstock.subscribe")
 
 
-@dataclass(slots=True)
-class _Table:
-    changelog: Changelog
-    seen: int | None = None
-    """The newest version whose commits have their places."""
-    rests_until: float = 0.0
-
-
-def _anybody(_: str) -> bool:
+def _every_table(_: str) -> bool:
     return True
 
 
@@ -73,48 +50,44 @@ class AllChanges:
     """Safe to use from any number of threads; `close` ends its thread."""
 
     def __init__(self, catalog: CatalogWriter, logs: Logs, ring_events: int) -> None:
-        self._catalog, self._logs = catalog, logs
+        self._catalog = catalog
         self._ring = CdcBuffer(ring_events)
-        self._tables: dict[str, _Table] = {}
-        self._told: dict[str, str] = {}
-        self._turn = threading.RLock()
-        self._asked_at = float("-inf")
+        self._trouble = WarnOnce(_log, "cannot follow the changes of %s now: %s")
+        self._tables = FollowedTables(catalog, logs, self._trouble)
+        self._stored = StoredEvents(catalog, self._tables, self._trouble)
         self._pruned_at = float("-inf")
-        self._kept: OrderedDict[tuple[str, int], CommitChanges] = OrderedDict()
-        self._kept_bytes = 0
-        self._keeping = threading.Lock()
-        self._sleepers: set[Sleeper] = set()
-        self._sleeping = threading.Lock()
-        self._journal()
+        self._signal = Signal()
+        """Notified when the ring has more."""
+        self._tables.journal()
         self._ring.set_current_lsn(catalog.last_position())
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="penstock-all-changes", daemon=True)
+        self._thread = threading.Thread(target=self._follow, name="penstock-all-changes", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
-        """Follow no longer."""
+        """Stop following."""
         self._stop.set()
         self._thread.join()
-        self._wake()
+        self._notify()
 
     # -- asking
 
-    def page(self, since_lsn: int, limit: int, may_read: MayRead = _anybody) -> Polled:
-        """At most so many events after a position, and the position to ask with next.
+    def page(self, since_lsn: int, limit: int, may_read: MayRead = _every_table) -> Polled:
+        """At most `limit` events after a position, and the position to ask with next.
 
         A page with room left has everything that was committed before it was asked for. Events of tables that may not
         be read are passed over. `NotRetained` if the next event is gone for ever, `SystemTrouble` if it cannot be
         read for the moment.
         """
         events: list[ChangeEvent] = []
-        cursor, looked = max(since_lsn, 0), False
+        cursor, caught_up = max(since_lsn, 0), False
         while (room := limit - len(events)) > 0:
             found = self._ring.poll_runs(cursor, room)
             if found.lost:
                 try:
-                    stored, cursor = self._stored(cursor, room, may_read)
+                    stored, cursor = self._stored.page(cursor, room, may_read)
                 except PenstockError:
-                    # What was found before the trouble is given first.
+                    # What was found before the error is returned first.
                     if events:
                         break
                     raise
@@ -124,120 +97,61 @@ class AllChanges:
                     if isinstance(run, Run) and may_read(run.batch.collection):
                         events += run.events()
                 cursor = found.next_lsn
-            elif looked:
+            elif caught_up:
                 break
             else:
-                self.look()
-                looked = True
+                self.catch_up()
+                caught_up = True
         return Polled(events, cursor, 0)
 
     def wait(self, since_lsn: int, timeout: float | None = None) -> bool:
-        """Wait until there is something after a position, or so many seconds; True if there is."""
+        """Wait up to `timeout` seconds for an event after a position; True if there is one."""
         return self._ring.wait(since_lsn, timeout)
 
     async def wait_async(self, since_lsn: int, timeout: float) -> bool:
         """The same without blocking the event loop."""
-        loop = asyncio.get_running_loop()
-        until = loop.time() + timeout
-        while (left := until - loop.time()) > 0 and not self._stop.is_set():
-            sleeper: Sleeper = loop, loop.create_future()
-            with self._sleeping:
-                self._sleepers.add(sleeper)
-            try:
-                # Asked after lying down: what comes in between wakes.
-                if self._ring.current_lsn() > since_lsn:
-                    break
-                await asyncio.wait([sleeper[1]], timeout=left)
-            finally:
-                with self._sleeping:
-                    self._sleepers.discard(sleeper)
-        return self._ring.current_lsn() > since_lsn
+
+        def has_more() -> bool | None:
+            if self._ring.current_lsn() > since_lsn:
+                return True
+            return False if self._stop.is_set() else None
+
+        return await self._signal.wait_async(has_more, time.monotonic() + timeout)
 
     def stats(self) -> CdcStats:
-        """What the ring holds, and how many events it has let go of."""
+        """What the ring holds, and how many events it has evicted."""
         return self._ring.stats()
 
     # -- following
 
-    def look(self) -> None:
-        """Take in what has been committed up to now."""
-        with self._turn:
-            self._asked_at = float("-inf")
+    def catch_up(self) -> None:
+        """Take in everything that was committed up to now."""
+        with self._tables.turn:
+            self._tables.forget_lookup()
             self._take_in()
 
-    def _run(self) -> None:
-        while not self._stop.wait(LOOK_SECONDS):
+    def look(self) -> None:
+        """Deprecated: `catch_up`."""
+        warnings.warn("AllChanges.look is now AllChanges.catch_up", DeprecationWarning, stacklevel=2)
+        self.catch_up()
+
+    def _follow(self) -> None:
+        while not self._stop.wait(POLL_SECONDS):
             try:
-                with self._turn:
+                with self._tables.turn:
                     self._take_in()
                     self._prune()
             except Exception as error:
                 # A follower that gave up would leave its readers waiting for ever.
-                self._tell("", error)
+                self._trouble.warn("stream tables", error)
                 self._stop.wait(TABLES_SECONDS)
 
     def _take_in(self) -> None:
         before = self._ring.current_lsn()
-        if self._journal() or self._catalog.last_position() > before:
+        if self._tables.journal() or self._catalog.last_position() > before:
             self._fill()
         if self._ring.current_lsn() > before:
-            self._wake()
-
-    def _journal(self) -> bool:
-        """Give new commits their places; True if a table has moved."""
-        self._find_tables()
-        moved: dict[str, int] = {}
-        unread: dict[str, PenstockError] = {}
-        now = time.monotonic()
-        for table_id, table in self._tables.items():
-            if table.rests_until > now:
-                continue
-            try:
-                latest = table.changelog.latest_version()
-            except PenstockError as error:
-                unread[table_id] = error
-                continue
-            if latest != table.seen:
-                moved[table_id] = latest
-        if moved:
-            unread |= catch_up(self._catalog, {each: self._tables[each].changelog for each in moved})
-        for table_id in moved.keys() - unread.keys():
-            self._tables[table_id].seen = moved[table_id]
-        if unread:
-            self._rest(unread)
-        return bool(moved)
-
-    def _find_tables(self) -> None:
-        if time.monotonic() - self._asked_at < TABLES_SECONDS:
-            return
-        found = {meta.table_id: meta for meta in self._catalog.get_all()}
-        self._asked_at = time.monotonic()
-        held = {table_id: table for table_id, table in self._tables.items() if table_id in found}
-        for table_id, meta in found.items():
-            if table_id in held:
-                continue
-            try:
-                held[table_id] = _Table(Changelog(str(meta.name), self._logs.at(meta.path)))
-            except PenstockError as error:
-                # Its storage does not answer; it is tried again with the next question.
-                self._tell(str(meta.name), error)
-        self._tables = held
-
-    def _rest(self, unread: dict[str, PenstockError]) -> None:
-        """Leave tables alone for a while that cannot be read now."""
-        self._asked_at = float("-inf")
-        self._find_tables()
-        for table_id, error in unread.items():
-            # One that was dropped has left the catalog, and there is nothing to tell.
-            if (table := self._tables.get(table_id)) is not None:
-                table.rests_until = time.monotonic() + TABLES_SECONDS
-                self._tell(table.changelog.name, error)
-
-    def _tell(self, name: str, error: Exception) -> None:
-        text = str(error)
-        if self._told.get(name) != text:
-            self._told[name] = text
-            _log.warning("changes of %s cannot be followed now: %s", name or "stream tables", text)
+            self._notify()
 
     def _fill(self) -> None:
         """Bring the ring up to the journal's end."""
@@ -246,16 +160,16 @@ class AllChanges:
                 try:
                     self._emit(entry)
                 except PenstockError as error:
-                    self._tell(entry.stream_table, error)
-                    # A hole in the ring: a reader who comes to it asks the table, and hears why.
+                    self._trouble.warn(entry.stream_table, error)
+                    # A hole in the ring: a reader that comes to it reads the table, and gets the error.
                     self._ring.set_current_lsn(entry.last)
 
     def _emit(self, entry: JournalEntry) -> None:
-        # Of a commit larger than the ring the first events leave at once, so nobody asks which rows they were.
+        # Of a commit larger than the ring the first events leave at once, so no reader sees which rows they were.
         passing = max(0, entry.events - self._ring.max_size)
         batches = [Batch(ChangeOperation.INSERT, entry.stream_table, "row", passing)]
         if passing < entry.events:
-            changes = self._changes(entry)
+            changes = self._stored.changes(entry)
             batches += ring_batches(changes, passing, entry.events - passing)
             self._ring.emit_batches(batches, milliseconds(changes.committed_at), first_lsn=entry.position)
         else:
@@ -264,106 +178,8 @@ class AllChanges:
     def _prune(self) -> None:
         if time.monotonic() - self._pruned_at > PRUNE_SECONDS:
             self._pruned_at = time.monotonic()
-            prune(self._catalog, {table_id: table.changelog for table_id, table in self._tables.items()})
+            self._tables.prune_journal()
 
-    def _wake(self) -> None:
-        with self._sleeping:
-            for sleeper in self._sleepers:
-                wake(sleeper)
-            self._sleepers.clear()
-
-    # -- reading back
-
-    def _stored(self, since_lsn: int, limit: int, may_read: MayRead) -> tuple[list[ChangeEvent], int]:
-        """Events after a position from the tables themselves, and how far they go."""
-        events: list[ChangeEvent] = []
-        cursor = since_lsn
-        for entry in self._catalog.journal(since_lsn, ENTRIES_AT_ONCE):
-            if len(events) >= limit:
-                break
-            if entry.position > cursor + 1:
-                # Entries in between were pruned, so their events are gone.
-                if cursor == since_lsn:
-                    raise self._lost(since_lsn, entry.position - 1, may_read)
-                break
-            if not may_read(entry.stream_table):
-                cursor = entry.last
-                continue
-            try:
-                events += self._events(entry, cursor + 1 - entry.position, limit - len(events))
-            except PenstockError as error:
-                if cursor > since_lsn:
-                    break
-                if error.retry is Retry.BACKOFF:
-                    raise
-                # A commit that no trying again makes readable must not stand between its reader and all others.
-                if not isinstance(error, NotRetained):
-                    self._tell(entry.stream_table, error)
-                raise self._lost(since_lsn, entry.last, may_read) from error
-            cursor = events[-1].lsn
-        if cursor == since_lsn:
-            raise self._lost(since_lsn, since_lsn, may_read)
-        return events, cursor
-
-    def _lost(self, since_lsn: int, gone: int, may_read: MayRead) -> NotRetained:
-        """The event after a position cannot be read, and none is known to be readable up to `gone`."""
-        earliest = None
-        while earliest is None and (entries := self._catalog.journal(gone, ENTRIES_AT_ONCE)):
-            readable = (entry.position for entry in entries if self._is_readable(entry, may_read))
-            earliest, gone = next(readable, None), entries[-1].last
-        if earliest is None:
-            earliest = self._catalog.last_position() + 1
-        return NotRetained(what=f"LSN {since_lsn + 1}", name=EVERYTHING, earliest=earliest, earliest_lsn=earliest)
-
-    def _is_readable(self, entry: JournalEntry, may_read: MayRead) -> bool:
-        table = self._tables.get(entry.table_id)
-        try:
-            return not may_read(entry.stream_table) or (table is not None and table.changelog.keeps(entry.version))
-        except PenstockError as error:
-            return error.retry is Retry.BACKOFF
-
-    def _events(self, entry: JournalEntry, first: int, limit: int) -> list[ChangeEvent]:
-        changes = self._changes(entry)
-        events: list[ChangeEvent] = []
-        lsn, moment = entry.position + first, milliseconds(changes.committed_at)
-        for batch in ring_batches(changes, first, min(limit, entry.events - first)):
-            events += Run(lsn, moment, batch, 0, batch.count).events()
-            lsn += batch.count
-        return events
-
-    def _changes(self, entry: JournalEntry) -> CommitChanges:
-        place = entry.table_id, entry.version
-        with self._keeping:
-            kept = self._kept.get(place)
-            if kept is not None:
-                self._kept.move_to_end(place)
-                return kept
-        table = self._table(entry)
-        try:
-            found = table.changelog.changes(table.changelog.entry(entry.version))
-        except SourceMissing:
-            raise _gone(entry) from None
-        with self._keeping:
-            if place not in self._kept:
-                self._kept[place] = found
-                self._kept_bytes += found.nbytes
-            while self._kept_bytes > KEPT_BYTES and len(self._kept) > 1:
-                _, gone = self._kept.popitem(last=False)
-                self._kept_bytes -= gone.nbytes
-        return found
-
-    def _table(self, entry: JournalEntry) -> _Table:
-        if entry.table_id not in self._tables:
-            # Another process may have journaled a commit of a table that is new to this one.
-            with self._turn:
-                self._asked_at = float("-inf")
-                self._find_tables()
-        table = self._tables.get(entry.table_id)
-        if table is None:
-            raise _gone(entry)
-        return table
-
-
-def _gone(entry: JournalEntry) -> NotRetained:
-    """The whole table is."""
-    return NotRetained(what=f"version {entry.version}", name=entry.stream_table, earliest="none")
+    def _notify(self) -> None:
+        with self._signal:
+            self._signal.notify()

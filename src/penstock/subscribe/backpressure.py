@@ -1,12 +1,12 @@
-"""What happens to commits that arrive faster than a subscriber takes them; `buffer` of them may wait.
+"""What happens to commits that arrive faster than a subscriber takes them; up to `buffer` of them wait.
 
-    block         nothing is lost: beyond the buffer the subscriber is read to from the table's own log
+    block         nothing is lost: beyond the buffer the subscriber reads the table's own log
     drop_oldest   the longest waiting commit makes room
-    drop_newest   the arriving commit is left out
-    sample(n)     every n-th commit is taken, the rest are left out
-    demand        like block, but nothing is given that was not asked for (`request`)
+    drop_newest   the arriving commit is dropped
+    sample(n)     every n-th commit is taken, the rest are dropped
+    demand        like block, but the subscriber receives only as many commits as it asked for (`request`)
 
-Every event that is left out is counted.
+Every dropped event is counted.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from penstock.changes.wire.notification_ref import NotificationRef
 from penstock.errors import InvalidValue
+from penstock.subscribe.commit_notice import CommitNotice
 
-Kind = Literal["block", "drop_oldest", "drop_newest", "sample", "demand"]
+PolicyKind = Literal["block", "drop_oldest", "drop_newest", "sample", "demand"]
 
 _SAMPLE = re.compile(r"sample\((\d+)\)")
 
@@ -29,7 +29,7 @@ _SAMPLE = re.compile(r"sample\((\d+)\)")
 class Policy:
     """One way to deal with a slow subscriber."""
 
-    kind: Kind = "block"
+    kind: PolicyKind = "block"
     every: int = 1
 
     @classmethod
@@ -56,7 +56,7 @@ class Waiting:
     def __init__(self, policy: Policy, buffer: int) -> None:
         self._policy = policy
         self._buffer = buffer
-        self._news: deque[NotificationRef] = deque()
+        self._notices: deque[CommitNotice] = deque()
         self._arrived = 0
         self.dropped = 0
         """Events that were left out."""
@@ -64,44 +64,44 @@ class Waiting:
         """More commits are in the log than wait here."""
 
     def __len__(self) -> int:
-        return len(self._news)
+        return len(self._notices)
 
-    def add(self, news: NotificationRef) -> None:
+    def add(self, notice: CommitNotice) -> None:
         """A commit arrived."""
-        if not news.row_count:
+        if not notice.events:
             return
         if self._policy.kind == "sample":
             self._arrived += 1
             if self._arrived % self._policy.every:
-                self.dropped += news.row_count
+                self.dropped += notice.events
                 return
         if self.behind:
             return
-        if len(self._news) >= self._buffer:
+        if len(self._notices) >= self._buffer:
             match self._policy.kind:
                 case "drop_newest":
-                    self.dropped += news.row_count
+                    self.dropped += notice.events
                     return
                 case "block" | "demand":
                     self.behind = True
                     return
-            self.dropped += self._news.popleft().row_count
-        self._news.append(news)
+            self.dropped += self._notices.popleft().events
+        self._notices.append(notice)
 
-    def first(self) -> NotificationRef | None:
+    def first(self) -> CommitNotice | None:
         """The commit that waits longest; it stays."""
-        return self._news[0] if self._news else None
+        return self._notices[0] if self._notices else None
 
-    def take(self) -> NotificationRef:
+    def take(self) -> CommitNotice:
         """The commit that waits longest."""
-        return self._news.popleft()
+        return self._notices.popleft()
 
-    def put_back(self, news: Sequence[NotificationRef]) -> None:
-        """What was taken could not be given: it waits again, before all others."""
-        self._news.extendleft(reversed(news))
+    def put_back(self, notices: Sequence[CommitNotice]) -> None:
+        """Commits that were taken could not be read: they wait again, before all others."""
+        self._notices.extendleft(reversed(notices))
 
-    def take_all(self) -> list[NotificationRef]:
+    def take_all(self) -> list[CommitNotice]:
         """All that wait."""
-        taken = list(self._news)
-        self._news.clear()
+        taken = list(self._notices)
+        self._notices.clear()
         return taken

@@ -57,7 +57,7 @@ class CallbackSubscription:
                 if not self._call(event):
                     break
         except Exception as error:
-            self._tell(error)
+            self._report(error)
         except KeyboardInterrupt:
             _thread.interrupt_main()
         finally:
@@ -75,10 +75,10 @@ class CallbackSubscription:
         try:
             self._on_change(event)
         except Exception as error:
-            return self._tell(error)
+            return self._report(error)
         return True
 
-    def _tell(self, error: Exception) -> bool:
+    def _report(self, error: Exception) -> bool:
         if self._on_error is None:
             _log.exception("the callback of %s failed, so its subscription ends", self.subscription.id, exc_info=error)
             return False

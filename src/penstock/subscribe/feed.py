@@ -1,8 +1,8 @@
 """One thread that watches the logs of all followed stream tables and wakes their subscribers.
 
 A log is watched by asking for its next commit's file, which costs microseconds; so it makes no difference whether this
-process refreshes the table or another one does. A commit's rows are read here, once, before anybody is woken; what goes
-to each subscriber is a notification of 64 bytes, the same for all.
+process refreshes the table or another one does. The feed reads a commit's rows
+once, before it wakes its followers. Each of them receives the same notice of the commit (`commit_notice.py`).
 """
 
 from __future__ import annotations
@@ -13,29 +13,29 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
-from itertools import count
 from typing import Protocol
 
-from penstock.changes.wire.notification_ref import NotificationRef
 from penstock.engine.changelog.changelog import Changelog
 from penstock.errors import PenstockError, Retry, SubscriptionEnded
+from penstock.subscribe.commit_notice import CommitNotice
 from penstock.subscribe.table_feed import TableFeed
+from penstock.subscribe.warn_once import WarnOnce
 
-LOOK_SECONDS = 0.02
-"""Between two looks at the logs."""
+POLL_SECONDS = 0.02
+"""Time between two looks for new commits."""
 
 PROGRESS_SECONDS = 1.0
-"""Between two questions to the catalog how far tables got without a change."""
+"""Time between two questions to the catalog for the moments that unchanged tables stand for."""
 
 _log = logging.getLogger("penstock.subscribe")
 
 
 class Follower(Protocol):
-    """Who is woken when something was committed."""
+    """Receives notices of commits."""
 
     wants_progress: bool
 
-    def arrived(self, news: list[NotificationRef]) -> None:
+    def arrived(self, notices: list[CommitNotice]) -> None:
         """Commits came; called in their order, never twice at the same time."""
 
     def progressed(self, moment: datetime) -> None:
@@ -54,28 +54,27 @@ class Feed:
     def __init__(self, moment_of: Callable[[str], datetime | None]) -> None:
         self._moment_of = moment_of
         self._tables: dict[str, TableFeed] = {}
-        self._numbers = count(1)
         self._lock = threading.RLock()
         self._closed = threading.Event()
         self._thread: threading.Thread | None = None
-        self._told: dict[str, str] = {}
+        self._trouble = WarnOnce(_log, "cannot read the log of %s now: %s")
 
     def follow(self, changelog: Changelog, follower: Follower, since: int) -> TableFeed:
-        """The follower hears of every commit after a version, those that are there at once, and of none twice."""
+        """Send the follower a notice of every commit after a version, each once."""
         while True:
             with self._lock:
                 if self._closed.is_set():
                     raise SubscriptionEnded(name=changelog.name, why="the warehouse is closed", position="…")
                 table = self._tables.get(changelog.root)
                 if table is None:
-                    table = self._tables[changelog.root] = TableFeed(changelog, next(self._numbers))
+                    table = self._tables[changelog.root] = TableFeed(changelog)
             with table.turn:
                 if table.is_over:
-                    # Somebody else was the last to leave it, or it is gone: once more, with a fresh look.
+                    # Its last follower left, or it is gone: try again with a new one.
                     self._forget(table)
                     continue
-                self._look(table, raising=True)
-                follower.arrived(table.news(table.after(since)))
+                self._poll(table, raising=True)
+                follower.arrived(table.notices(table.after(since)))
                 with self._lock:
                     table.followers.append(follower)
                     if self._thread is None and not self._closed.is_set():
@@ -84,14 +83,14 @@ class Feed:
                 return table
 
     def leave(self, follower: Follower) -> None:
-        """The follower hears of nothing more; waits for nobody."""
+        """Send the follower nothing more; does not wait for a notice on its way."""
         with self._lock:
             for table in self._tables.values():
                 if follower in table.followers:
                     table.followers.remove(follower)
 
     def close(self) -> None:
-        """Stop watching; whoever follows something is told that nothing more comes."""
+        """Stop watching, and end every follower."""
         self._closed.set()
         thread = self._thread
         if thread is not None and thread is not threading.current_thread():
@@ -103,7 +102,7 @@ class Feed:
                 follower.cancel()
 
     def _forget(self, table: TableFeed) -> None:
-        """Let go of a table; in its turn."""
+        """Follow a table no longer; the caller holds its turn."""
         table.is_over = True
         with self._lock:
             if self._tables.get(table.changelog.root) is table:
@@ -111,10 +110,10 @@ class Feed:
 
     def _run(self) -> None:
         asked = time.monotonic()
-        while not self._closed.wait(LOOK_SECONDS):
+        while not self._closed.wait(POLL_SECONDS):
             with self._lock:
                 if not self._tables:
-                    # Whoever comes next finds no thread, and starts one.
+                    # The next follower finds no thread, and starts one.
                     self._thread = None
                     return
                 tables = list(self._tables.values())
@@ -127,19 +126,19 @@ class Feed:
                     if not self._following(table):
                         self._forget(table)
                     elif not table.is_over:
-                        self._look(table)
-                        self._tell_progress(table, moments.get(table.name))
+                        self._poll(table)
+                        self._report_progress(table, moments.get(table.name))
 
-    def _look(self, table: TableFeed, raising: bool = False) -> None:
-        """Find what is new and tell the followers; in this table's turn.
+    def _poll(self, table: TableFeed, raising: bool = False) -> None:
+        """Send notices of new commits to the followers; the caller holds the table's turn.
 
-        Trouble that may pass is left for the next look. Whoever joins hears of any other (`raising`).
+        An error that may pass is left for the next time. With `raising` any other error is raised, too.
         """
         try:
-            fresh = table.look()
+            fresh = table.new_commits()
         except PenstockError as error:
             if error.retry is Retry.BACKOFF:
-                self._note(table, error)
+                self._trouble.warn(table.name, error)
                 return
             self._forget(table)
             for follower in self._following(table):
@@ -148,30 +147,28 @@ class Feed:
                 raise
             return
         except Exception as error:
-            # One table that cannot be looked at must not keep the others waiting.
-            self._note(table, error)
+            # One table that cannot be read must not keep the others waiting.
+            self._trouble.warn(table.name, error)
             return
         if fresh and (followers := self._following(table)):
-            # What cannot be read now is read, and its error told, when a follower asks for it.
+            # What cannot be read now is read again when a follower asks for it, who then gets the error.
             with suppress(Exception):
                 for entry in fresh:
                     if entry.record.lsn_count:
                         table.changes(entry)
-            news = table.news(fresh)
+            notices = table.notices(fresh)
             for follower in followers:
-                follower.arrived(news)
+                follower.arrived(notices)
 
     def _following(self, table: TableFeed) -> list[Follower]:
         with self._lock:
             return list(table.followers)
 
-    def _note(self, table: TableFeed, error: Exception) -> None:
-        if self._told.get(table.name) != str(error):
-            self._told[table.name] = str(error)
-            _log.warning("%s cannot be looked at now: %s", table.name, error)
-
     def _moments(self, tables: list[TableFeed]) -> dict[str, datetime]:
-        """How far tables have got, asked before the look: so no commit up to these moments is still to come."""
+        """The moments that tables stand for.
+
+        They are asked for before the logs are read, so no commit up to them is still to come.
+        """
         found: dict[str, datetime] = {}
         for table in tables:
             if not any(each.wants_progress for each in self._following(table)):
@@ -179,13 +176,13 @@ class Feed:
             try:
                 moment = self._moment_of(table.name)
             except PenstockError as error:
-                self._note(table, error)
+                self._trouble.warn(table.name, error)
                 continue
             if moment is not None:
                 found[table.name] = moment
         return found
 
-    def _tell_progress(self, table: TableFeed, moment: datetime | None) -> None:
+    def _report_progress(self, table: TableFeed, moment: datetime | None) -> None:
         if moment is not None:
             for follower in self._following(table):
                 if follower.wants_progress:

@@ -1,11 +1,11 @@
 """The journal: the commits of all stream tables in one order, kept in the catalog.
 
     order       commit time, then table; within a table always its versions, also where a clock was set back
-    positions   dense: every event has one, and whoever gives them out, no event gets two
+    positions   dense: every event has one, and no event gets two, whichever process assigns them
 
-A commit that nobody journaled before its log entry was cleaned away takes its places all the same, so that a reader who
-asks for them hears of the loss. Any number of processes may do this at the same time: each proposes what it misses, and
-the catalog takes what it does not have yet, in one transaction.
+A commit whose log entry was cleaned away before it was journaled takes its places all the same, so that a reader who
+asks for them learns of the loss. Any number of processes may do this at the same time: each proposes the commits that
+it misses, and the catalog takes those that it does not have yet, in one transaction.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from penstock.catalog.writer import CatalogWriter
 from penstock.engine.changelog.changelog import Changelog, Entry
 from penstock.errors import FrontierLost, PenstockError
 
-LOOK_AT_ONCE = 256
-"""Entries that are looked at together when old ones are pruned."""
+ENTRIES_AT_ONCE = 256
+"""Entries that are read together when old ones are pruned."""
 
 _NO_VERSION = -1
 _Missing = tuple[datetime, JournalEntry]
@@ -32,17 +32,17 @@ def catch_up(catalog: CatalogWriter, changelogs: Mapping[str, Changelog]) -> dic
     """Give every commit of these tables (id → changelog) its place that has none yet; tables that could not be read."""
     held = catalog.journaled()
     missing: list[_Missing] = []
-    unread: dict[str, PenstockError] = {}
+    failed: dict[str, PenstockError] = {}
     for table_id, changelog in changelogs.items():
         try:
             missing += _missing(table_id, changelog, held.get(table_id))
         except PenstockError as error:
             # One table that cannot be read does not keep the others waiting.
-            unread[table_id] = error
+            failed[table_id] = error
     if missing:
         missing.sort(key=lambda found: (found[0], found[1].table_id, found[1].version))
         catalog.append_journal([entry for _, entry in missing])
-    return unread
+    return failed
 
 
 def _missing(table_id: str, changelog: Changelog, newest: JournalEntry | None) -> list[_Missing]:
@@ -60,7 +60,7 @@ def _missing(table_id: str, changelog: Changelog, newest: JournalEntry | None) -
 
 
 def _after(changelog: Changelog, version: int) -> list[Entry]:
-    """Our commits after a version that the log still tells of, oldest first."""
+    """Our commits after a version that the log still has, oldest first."""
     found: list[Entry] = []
     # What was cleaned away while it is read is among the lost.
     with suppress(FrontierLost):
@@ -81,10 +81,10 @@ def _lost(newest: JournalEntry, following: Entry) -> JournalEntry | None:
 
 
 def prune(catalog: CatalogWriter, changelogs: Mapping[str, Changelog]) -> int:
-    """Drop each table's oldest entries, as far as nobody can read them any more; return how many.
+    """Drop each table's oldest entries whose commits can no longer be read; return how many.
 
-    Looks until a stretch has none of them. A table's newest entry stays: it says what has had its place. A table that
-    cannot be asked now keeps all its entries.
+    Reads on until a stretch has none of them. A table's newest entry stays: it records which commits have their
+    places. A table that cannot be asked now keeps all its entries.
     """
     newest = {table_id: entry.version for table_id, entry in catalog.journaled().items()}
     ends: dict[str, int] = {}
@@ -106,7 +106,7 @@ def prune(catalog: CatalogWriter, changelogs: Mapping[str, Changelog]) -> int:
 
 def _stretches(catalog: CatalogReader) -> Iterator[list[JournalEntry]]:
     after = 0
-    while stretch := catalog.journal(after, LOOK_AT_ONCE):
+    while stretch := catalog.journal(after, ENTRIES_AT_ONCE):
         yield stretch
         after = stretch[-1].last
 

@@ -1,11 +1,11 @@
 """Watching one key of a stream table, or all keys under a prefix.
 
     from a position on   what lay there when the watch began is read at the reader's pace: nothing is dropped
-    what comes later     at most 1,024 events wait; one more pushes the oldest out, and every event says how many
-                         were dropped before it
+    what comes later     at most 1,024 events wait; one more pushes the oldest out, and every event counts those
+                         that were dropped before it
 
-Positions are those of the stream table's own changelog. An event is seen when its commit is, and a refresh that fails
-has none. `key_text.py` says how a key is written.
+Positions are those of the stream table's own changelog. An event becomes visible with its commit, and a refresh that
+fails has none. `key_text.py` defines how a key is written.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from collections import deque
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from types import TracebackType
+from typing import Final
 
 from penstock.arguments import checked
 from penstock.catalog.model import StreamTableMeta
-from penstock.changes.ring.kv_watch import BUFFER_EVENTS, IDLE_SECONDS
 from penstock.changes.wire.commit_changes import CommitChanges
 from penstock.changes.wire.key_events import key_events
 from penstock.changes.wire.kv_watch_event import KvWatchEvent
@@ -29,6 +29,12 @@ from penstock.subscribe.feed import Feed
 from penstock.subscribe.start import Start
 from penstock.subscribe.subscribe import subscribe
 from penstock.subscribe.subscription import Subscription
+
+BUFFER_EVENTS: Final = 1024
+"""Events that wait for a watcher; one more pushes the oldest out."""
+
+IDLE_SECONDS: Final = 60.0
+"""Iterating ends when nothing has come for so long."""
 
 
 @checked
@@ -51,7 +57,7 @@ class KeyWatch:
 
     @property
     def position(self) -> int:
-        """Everything up to this position has been looked at."""
+        """The watch has read everything up to this position."""
         return self.subscription.position
 
     def try_next(self) -> KvWatchEvent | None:
@@ -62,7 +68,7 @@ class KeyWatch:
         return replace(self._waiting.popleft(), dropped_event_count=self.dropped_event_count)
 
     def next(self, timeout: float) -> KvWatchEvent | None:
-        """The next event, waiting so many seconds for it; changes of other keys do not prolong the wait."""
+        """The next event, waiting up to `timeout` seconds for it; changes of other keys do not prolong the wait."""
         until = time.monotonic() + timeout
         while True:
             event = self.try_next()
@@ -123,5 +129,5 @@ def watch_key(warehouse: Warehouse, feed: Feed, meta: StreamTableMeta, key: str,
     changelog = Changelog(str(meta.name), warehouse.logs.at(meta.path))
     if not changelog.key(changelog.newest()):
         raise NoKey(name=str(meta.name))
-    start = Start() if since_lsn is None else Start("lsn", since_lsn)
+    start = Start.of(lsn=since_lsn)
     return KeyWatch(subscribe(warehouse, feed, meta, start), key)

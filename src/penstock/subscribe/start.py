@@ -11,19 +11,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Any, Final, Literal
 
 from penstock.engine.changelog.changelog import Changelog, Entry
 from penstock.errors import InvalidValue, NotReached
 
-Kind = Literal["now", "snapshot", "version", "timestamp", "lsn"]
+StartKind = Literal["now", "snapshot", "version", "timestamp", "lsn"]
+
+WORDS: Final = ("now", "snapshot")
+"""The points that `start` names; the others are named by a value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """A point in a changelog, as somebody named it."""
+    """A point in a changelog, as it was asked for: `Start.of(**start.keywords())` is the same point."""
 
-    kind: Kind = "now"
+    kind: StartKind = "now"
     value: int | datetime | None = None
 
     @classmethod
@@ -36,23 +39,30 @@ class Start:
         lsn: int | None = None,
     ) -> Start:
         """The one point that was named; now if none was."""
-        given = [
-            each
-            for each in (
-                cls("now") if start == "now" else cls("snapshot") if start == "snapshot" else None,
-                cls("version", version) if version is not None else None,
-                cls("timestamp", timestamp) if timestamp is not None else None,
-                cls("lsn", lsn) if lsn is not None else None,
-            )
-            if each is not None
-        ]
-        if start not in (None, "now", "snapshot"):
-            raise InvalidValue(what="start", value=start, allowed="now, snapshot")
+        if start not in (None, *WORDS):
+            raise InvalidValue(what="start", value=start, allowed=", ".join(WORDS))
+        given = [] if start is None else [cls("snapshot" if start == "snapshot" else "now")]
+        given += [cls("version", version)] if version is not None else []
+        given += [cls("timestamp", timestamp)] if timestamp is not None else []
+        given += [cls("lsn", lsn)] if lsn is not None else []
         if len(given) > 1:
-            raise InvalidValue(
-                what="start", value=", ".join(each.kind for each in given), allowed="one point to begin at"
-            )
+            kinds = ", ".join(each.kind for each in given)
+            raise InvalidValue(what="start", value=kinds, allowed="one point to begin at")
         return given[0] if given else cls()
+
+    @classmethod
+    def after(cls, lsn: int) -> Start:
+        """The events after a position."""
+        return cls("lsn", lsn)
+
+    @property
+    def lsn(self) -> int | None:
+        """The position that it begins after; None if it is named in another way."""
+        return self.value if self.kind == "lsn" and isinstance(self.value, int) else None
+
+    def keywords(self) -> dict[str, Any]:
+        """The point as keyword arguments of `of` and `StreamTables.subscribe`."""
+        return {"start": self.kind} if self.kind in WORDS else {self.kind: self.value}
 
 
 @dataclass(frozen=True, slots=True)

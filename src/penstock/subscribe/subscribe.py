@@ -11,8 +11,9 @@ from penstock.refresh.warehouse import Warehouse
 from penstock.subscribe.backpressure import Policy
 from penstock.subscribe.choose import chooser
 from penstock.subscribe.feed import Feed
+from penstock.subscribe.fetch import Delivery
 from penstock.subscribe.start import Point, Start, locate
-from penstock.subscribe.subscription import Delivery, Subscription
+from penstock.subscribe.subscription import Subscription
 
 SNAPSHOT_FIRST = -1
 """Acknowledged position of a durable subscription that begins with all rows and has not acknowledged them."""
@@ -71,4 +72,4 @@ def _resumed(warehouse: Warehouse, meta: StreamTableMeta, changelog: Changelog, 
         raise StreamTableGone(name=str(meta.name), why=f"it was dropped and created again since {durable} was made")
     if held.acknowledged == SNAPSHOT_FIRST:
         return locate(changelog, Start("snapshot"))
-    return locate(changelog, Start("lsn", held.acknowledged))
+    return locate(changelog, Start.after(held.acknowledged))

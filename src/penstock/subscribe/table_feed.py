@@ -1,55 +1,49 @@
-"""The newest commits of one stream table, read once for all who follow it.
+"""The newest commits of one stream table, read once for all its followers.
 
-Commits are known by their records; their rows are read when somebody asks, and kept by reference while there is room.
-Whoever is further behind than this remembers is served from the table's own log, so nothing is lost by forgetting.
+The feed remembers commits without their rows. It reads rows when a follower asks for them, and keeps them by reference
+while there is room. A follower that is further behind reads the table's own log, so forgetting loses nothing.
 """
 
 from __future__ import annotations
 
 import threading
 from bisect import bisect_left
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from penstock.changes.wire.commit_changes import CommitChanges
 from penstock.changes.wire.event_json import milliseconds
-from penstock.changes.wire.event_type import EventType
-from penstock.changes.wire.notification_ref import NotificationRef
 from penstock.engine.changelog.changelog import Changelog, Entry
 from penstock.errors import SourceMissing, StreamTableGone
+from penstock.subscribe.commit_notice import CommitNotice
+from penstock.subscribe.kept_commits import KeptCommits
 
 if TYPE_CHECKING:
     from penstock.subscribe.feed import Follower
 
-KEPT_BYTES = 64 * 1024 * 1024
-"""Rows of so many bytes are kept for subscribers that have not read them yet."""
-
 KEPT_COMMITS = 4096
-"""So many commits are remembered without their rows."""
+"""The most commits to remember without their rows."""
 
 
 class TableFeed:
     """One stream table as its subscribers see it."""
 
-    def __init__(self, changelog: Changelog, number: int) -> None:
+    def __init__(self, changelog: Changelog) -> None:
         self.changelog = changelog
-        self.number = number
-        """Which source this is in its notifications."""
         self.head = changelog.newest()
         self._seen = max(changelog.latest_version(), self.head.version)
         self._identity = self.head.record.stream_table_id
         self._recent: list[Entry] = []
         self._since = self.head.version
-        self._rows: OrderedDict[int, CommitChanges] = OrderedDict()
-        self._bytes = 0
+        # For subscribers that have not read them yet.
+        self._rows: KeptCommits[int] = KeptCommits()
         self._lock = threading.RLock()
         self.followers: list[Follower] = []
-        """Who is told of commits; the feed looks after it."""
+        """The feed adds and removes them."""
         self.is_over = False
-        """Nobody looks at it any more."""
+        """True when no thread reads its log any more."""
         self.turn = threading.RLock()
-        """Held while followers are told, and while one more begins: so none misses a commit or hears of it twice."""
+        """Held while followers receive notices, and while one more begins: so each receives each commit once."""
         self._reading: dict[int, threading.Event] = {}
 
     @property
@@ -57,8 +51,8 @@ class TableFeed:
         """The stream table's name."""
         return self.changelog.name
 
-    def look(self) -> list[Entry]:
-        """Commits of ours that came since the last look, oldest first."""
+    def new_commits(self) -> list[Entry]:
+        """Commits of ours since the last call, oldest first."""
         try:
             latest = self.changelog.latest_version()
         except SourceMissing:
@@ -86,25 +80,20 @@ class TableFeed:
             head = self.head.version
         return [entry for entry in self.changelog.after_version(version) if entry.version <= head]
 
-    def news(self, entries: Sequence[Entry]) -> list[NotificationRef]:
-        """Commits as they are told to subscribers: the position reached, how many events, the moment, and the version.
-
-        A commit without events tells the moment alone.
-        """
+    def notices(self, entries: Sequence[Entry]) -> list[CommitNotice]:
+        """The notices of these commits."""
         return [
-            NotificationRef(
-                sequence=entry.last_lsn,
-                source_id=self.number,
-                event_type=_kind(entry),
-                row_count=entry.record.lsn_count,
-                timestamp=milliseconds(entry.record.data_timestamp or self.changelog.committed_at(entry)),
-                batch_offset=entry.version,
+            CommitNotice(
+                version=entry.version,
+                last_lsn=entry.last_lsn,
+                events=entry.record.lsn_count,
+                moment=milliseconds(entry.record.data_timestamp or self.changelog.committed_at(entry)),
             )
             for entry in entries
         ]
 
     def entry(self, version: int) -> Entry:
-        """The commit that a notification is of."""
+        """The commit of this version."""
         with self._lock:
             at = bisect_left(self._recent, version, key=lambda entry: entry.version)
             if at < len(self._recent) and self._recent[at].version == version:
@@ -113,8 +102,7 @@ class TableFeed:
 
     def has(self, version: int) -> bool:
         """True if the commit's rows are at hand."""
-        with self._lock:
-            return version in self._rows
+        return version in self._rows
 
     def changes(self, entry: Entry) -> CommitChanges:
         """The commit's events; read once, however many ask at the same time."""
@@ -125,7 +113,6 @@ class TableFeed:
             with self._lock:
                 found = self._rows.get(version)
                 if found is not None:
-                    self._rows.move_to_end(version)
                     return found
                 under_way = self._reading.get(version)
                 if under_way is None:
@@ -134,22 +121,8 @@ class TableFeed:
             under_way.wait()
         try:
             found = read()
-            with self._lock:
-                self._keep(version, found)
+            self._rows.put(version, found)
             return found
         finally:
             with self._lock:
                 self._reading.pop(version).set()
-
-    def _keep(self, version: int, changes: CommitChanges) -> None:
-        self._rows[version] = changes
-        self._bytes += changes.nbytes
-        while self._bytes > KEPT_BYTES and len(self._rows) > 1:
-            _, gone = self._rows.popitem(last=False)
-            self._bytes -= gone.nbytes
-
-
-def _kind(entry: Entry) -> EventType:
-    if not entry.record.lsn_count:
-        return EventType.WATERMARK
-    return EventType.SNAPSHOT if entry.record.replaces else EventType.UPDATE

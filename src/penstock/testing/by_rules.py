@@ -8,7 +8,7 @@ from penstock.errors import NotIncremental
 
 if TYPE_CHECKING:
     from penstock.api import StreamTables
-    from penstock.refresh.outcome import StreamTableInfo
+    from penstock.ddl.outcome import StreamTableInfo
 
 
 def create_by_rules(ps: StreamTables, name: str, query: str) -> StreamTableInfo:

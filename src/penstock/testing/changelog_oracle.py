@@ -31,12 +31,14 @@ def assert_changelog(changelog: Changelog, entry: Entry) -> CommitChanges:
         return changes
     earlier = next((each for each in changelog.newest_first() if each.version < entry.version), None)
     rows = bag(changelog.snapshot(earlier)) if earlier is not None else Counter[str]()
-    told = rows.copy()
+    explained = rows.copy()
     for lost in (changes.deletes, changes.was):
-        told.subtract(bag(lost))
+        explained.subtract(bag(lost))
     for won in (changes.now, changes.inserts):
-        told.update(bag(won))
-    wrong = {row: (told[row], after[row]) for row in told.keys() | after.keys() if told[row] != after[row]}
+        explained.update(bag(won))
+    wrong = {
+        row: (explained[row], after[row]) for row in explained.keys() | after.keys() if explained[row] != after[row]
+    }
     assert not wrong, f"{name} version {entry.version}: changelog and rows differ: {dict(list(wrong.items())[:5])}"
     return changes
 

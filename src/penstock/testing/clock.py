@@ -1,4 +1,4 @@
-"""A clock and a stopwatch that stand still until they are told to move."""
+"""A clock and a stopwatch that stand still until a test moves them."""
 
 from __future__ import annotations
 

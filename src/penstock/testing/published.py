@@ -25,7 +25,7 @@ from uuid import uuid4
 
 import pyarrow as pa
 
-from penstock.api import StreamTables, look
+from penstock.api import StreamTables, open_lazily
 from penstock.catalog.model import StreamTableMeta
 from penstock.engine.delta.commit_record import FIRST_LSN, CommitRecord
 from penstock.engine.delta.definition import Definition
@@ -33,7 +33,8 @@ from penstock.engine.delta.storage_schema import arrow_schema
 from penstock.engine.write.apply import Change
 from penstock.engine.write.commit import commit
 from penstock.engine.write.merge_predicate import OP
-from penstock.engine.write.storage import DEFINITION_KEY, ID_KEY, Layout, Storage, key_configuration
+from penstock.engine.write.storage import Storage
+from penstock.engine.write.table_properties import DEFINITION_KEY, ID_KEY, Layout, key_configuration
 from penstock.names import WEIGHT, Frontier, TableName
 
 Row = dict[str, Any]
@@ -106,7 +107,7 @@ class PublishedTable:
         after.update(map(_text, put))
         after.subtract(map(_text, drop))
         moved = [row for row in samples if after[row] != before[row]]
-        # An applier finds rows by equality, for which −0.0 and 0.0 are one value: it is told once to take them away.
+        # An applier finds rows by equality, for which −0.0 and 0.0 are one value: one row takes both away.
         touched = {_alike(samples[row]) for row in moved}
         alike = [row for row in samples if _alike(samples[row]) in touched]
         gone = {_alike(samples[row]): row for row in alike if before[row]}
@@ -132,7 +133,7 @@ class Published:
     @contextmanager
     def open(cls, root: Path) -> Iterator[Published]:
         """A warehouse at a folder, opened to look."""
-        opened = look(root)
+        opened = open_lazily(root)
         try:
             yield cls(root, opened)
         finally:
@@ -196,7 +197,7 @@ def _table(schema_json: str, rows: list[Row], *, with_op: bool = False) -> pa.Ta
 
 
 def _text(row: Row | None) -> str:
-    """A row as text that tells −0.0 from 0.0, with one NaN."""
+    """A row as text in which −0.0 differs from 0.0 and all NaN are alike."""
     return repr(row)
 
 

@@ -1,18 +1,24 @@
-"""A `StreamTables` that remembers what it was asked and answers from memory: the API as the CLI sees it."""
+"""A `StreamTables` that remembers what it was asked and answers from memory.
+
+It is checked against `CommandTables`, as the real one is, and answers with the classes of the real one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
 
+from penstock.api import StatementResult
 from penstock.catalog.model import (
+    UNSET,
     Action,
     Alert,
     AlertEvent,
@@ -22,14 +28,17 @@ from penstock.catalog.model import (
     RefreshStatus,
     Status,
     StreamTableMeta,
+    UnsetType,
 )
 from penstock.changes.wire.commit_changes import CommitChanges
-from penstock.cli.desk import Openers
+from penstock.cli.context.command_context import Openers
 from penstock.compile.reasons import link
+from penstock.ddl.outcome import StreamTableInfo
+from penstock.ddl.repair import RepairReport
+from penstock.engine.spark.doctor import Check
 from penstock.engine.write.layout import FileLayout
 from penstock.errors import (
     HasConsumers,
-    PenstockError,
     QueryFailed,
     QueryInvalid,
     ReadersBreak,
@@ -37,35 +46,44 @@ from penstock.errors import (
     SubscriptionEnded,
     SubscriptionNotFound,
 )
+from penstock.graph.dag import Node, NodeKind, StreamGraph
+from penstock.layout.advise import LayoutAdvice
+from penstock.layout.optimize import OptimizeResult
 from penstock.monitor.diagnose.case import Case, PendingSource
 from penstock.monitor.diagnose.diagnosis import Diagnosis, diagnose
 from penstock.monitor.health import Health, SchedulerHealth
+from penstock.monitor.picture import GraphPicture
 from penstock.monitor.stats import StatsRow
-from penstock.names import TableName
-from penstock.refresh.advise import LayoutAdvice
-from penstock.refresh.optimize import OptimizeResult
+from penstock.monitor.status import StatusRow
+from penstock.names import Frontier, TableName
+from penstock.reading.audit import AuditReport
+from penstock.reading.explain import Explanation
+from penstock.reading.version_history import StoredVersion
+from penstock.refresh.result import Progress, RefreshResult, Report
+from penstock.settings import Settings
 from penstock.subscribe.subscribers import SubscriberRow
 
+if TYPE_CHECKING:
+    from penstock.cli.context.stream_tables import Refreshing
+    from penstock.engine.spark.handed_in import SparkSession
+    from penstock.monitor.http import Server
+    from penstock.subscribe.fetch import Delivery
+
 NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
-
-
-@dataclass
-class StatementResult:
-    kind: str
-    columns: list[str] = field(default_factory=list)
-    rows: list[tuple[Any, ...]] = field(default_factory=list)
-    message: str | None = None
 
 
 class Frame:
     """What the CLI uses of a DataFrame."""
 
     def __init__(self, columns: list[str], rows: list[tuple[Any, ...]]) -> None:
-        self.columns = columns
-        self._rows = rows
+        self._columns, self._rows = columns, rows
 
-    def limit(self, count: int) -> Frame:
-        return Frame(self.columns, self._rows[:count])
+    @property
+    def columns(self) -> list[str]:
+        return self._columns
+
+    def limit(self, num: int, /) -> Frame:
+        return Frame(self._columns, self._rows[:num])
 
     def collect(self) -> list[tuple[Any, ...]]:
         return self._rows
@@ -74,108 +92,67 @@ class Frame:
         return len(self._rows)
 
 
-@dataclass
-class RefreshResult:
-    name: str
-    action: str
-    reason: str | None = None
-    rows_inserted: int = 0
-    rows_deleted: int = 0
-    frontier: dict[str, int] = field(default_factory=dict)
-    data_timestamp: datetime | None = NOON
-    timings: dict[str, float] = field(default_factory=dict)
-    version: int | None = None
-    seconds: float = 0.0
-    upstream: list[RefreshResult] = field(default_factory=list)
-    error: PenstockError | None = None
-    reason_code: str | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        told = None if self.error is None else self.error.to_json()
-        return {**asdict(replace(self, error=None)), "error": told}
+def info(name: str, mode: str = "INCREMENTAL", reason: str | None = None, **more: Any) -> StreamTableInfo:
+    facts = {"created": True, "replaced": False, "changes": (), "refresh": None}
+    return StreamTableInfo(name, mode, reason, **{**facts, **more})
 
 
-@dataclass
-class StatusRow:
-    name: str
-    status: str = "ACTIVE"
-    refresh_mode: str = "AUTO"
-    effective_mode: str | None = "INCREMENTAL"
-    reason: str | None = None
-    target_lag: timedelta | None = timedelta(minutes=1)
-    effective_lag: timedelta | None = timedelta(minutes=1)
-    current_lag: timedelta | None = timedelta(seconds=24)
-    lag_exceeded: bool = False
-    last_refresh: datetime | None = NOON
-    data_timestamp: datetime | None = NOON
-    errors: int = 0
-    last_error: str | None = None
-    blocked_by: tuple[str, ...] = ()
+def replaced(name: str) -> StreamTableInfo:
+    rebuilt = refreshed(name, rows_inserted=5001)
+    return info(name, created=False, replaced=True, changes=("column x added",), refresh=rebuilt)
 
 
-@dataclass
-class AuditReport:
-    name: str
-    exact: bool
-    missing_rows: int = 0
-    extra_rows: int = 0
-    samples: list[str] = field(default_factory=list)
-    frontier: dict[str, int] = field(default_factory=lambda: {"orders": 7})
-    seconds: float = 1.25
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-
-@dataclass
-class RepairReport:
-    lines: list[str]
-    gone: list[str]
-    kept: str | None = None
-    missing: tuple[str, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+def refreshed(name: str, action: Action = Action.FULL, **more: Any) -> RefreshResult:
+    facts: dict[str, Any] = {
+        "reason_code": None,
+        "reason": None,
+        "rows_inserted": 0,
+        "rows_deleted": 0,
+        "frontier": Frontier.of({"orders": 7}),
+        "data_timestamp": NOON,
+        "version": None,
+        "seconds": 0.0,
+    }
+    return RefreshResult(name, action, **{**facts, **more})
 
 
-@dataclass
-class Check:
-    name: str
-    ok: bool
-    found: str
-    advice: str = ""
+def idle() -> RefreshResult:
+    return refreshed("default.idle", Action.NO_DATA, frontier=None, seconds=0.004)
 
 
-@dataclass
-class Made:
-    name: str
-    effective_mode: str | None = "INCREMENTAL"
-    reason: str | None = None
-    created: bool = True
-    message: str = "created"
+def computed(name: str = "top") -> RefreshResult:
+    """A full refresh; that of `top` after its upstream."""
+    upstream = refreshed(
+        "default.revenue", Action.INCREMENTAL, rows_inserted=2, rows_deleted=1, version=8, seconds=0.18, frontier=None
+    )
+    return refreshed(
+        f"default.{name}",
+        reason_code="NON_DETERMINISTIC",
+        reason=f"rand() at line 1, column 12 of the query, see {link('NON_DETERMINISTIC')}",
+        rows_inserted=10,
+        rows_deleted=10,
+        timings={"pin": 0.01, "delta": 0.14, "apply": 0.05},
+        version=3,
+        seconds=0.2134,
+        upstream=(upstream,) if name == "top" else (),
+    )
 
 
-class Explanation:
-    def __init__(self, what: str) -> None:
-        self.what = what
-
-    def text(self, sql: bool = False) -> str:
-        told = f"{self.what}\nINCREMENTAL: every operator has a local rule\n  aggregate  ok\n  scan orders  ok\n"
-        return f"{told}\n-- delta, step 1 of 1: changes\nSELECT 1;\n" if sql else told
-
-    def to_json(self) -> dict[str, Any]:
-        return {"what": self.what, "mode": "INCREMENTAL"}
-
-
-class Graph:
-    def edges(self) -> list[tuple[str, str, str]]:
-        return [("default.revenue", "default.orders", "TABLE"), ("default.top", "default.revenue", "STREAM_TABLE")]
-
-    def text(self) -> str:
-        return "default.orders\n└─ default.revenue\n   └─ default.top\n"
-
-    def dot(self) -> str:
-        return 'digraph {\n  "default.orders" -> "default.revenue"\n}\n'
+def status_row(name: str, status: str = "ACTIVE", **more: Any) -> StatusRow:
+    facts: dict[str, Any] = {
+        "refresh_mode": "AUTO",
+        "effective_mode": "INCREMENTAL",
+        "reason": None,
+        "target_lag": "1 minute",
+        "effective_lag": timedelta(minutes=1),
+        "current_lag": timedelta(seconds=24),
+        "lag_exceeded": False,
+        "last_refresh": NOON,
+        "data_timestamp": NOON,
+        "errors": 0,
+        "last_error": None,
+    }
+    return StatusRow(name, status, **{**facts, **more})
 
 
 REVENUE = pa.schema([("region", pa.string()), ("total", pa.decimal128(12, 2)), ("orders", pa.int64())])
@@ -219,7 +196,8 @@ class FakeSubscription:
 
     def __init__(self, commits: list[CommitChanges], ending: Exception | None = None, name: str = "sub-1") -> None:
         self.stream_table, self.id = "default.revenue", name
-        self.position, self.version, self.dropped = commits[0].first_lsn - 1, commits[0].version - 1, 0
+        self.position, self.version = commits[0].first_lsn - 1, commits[0].version - 1
+        self.dropped = 0
         self.acknowledged: list[int] = []
         self._commits, self._ending = iter(commits), ending
 
@@ -236,17 +214,36 @@ class FakeSubscription:
             raise self._ending
         return given
 
-    def acknowledge(self) -> None:
+    def acknowledge(self) -> int:
         self.acknowledged.append(self.position)
+        return self.position
 
-    def cancel(self) -> None: ...
+    def cancel(self) -> bool:
+        return True
+
+
+Asked = ParamSpec("Asked")
+Answer = TypeVar("Answer")
+Fake = TypeVar("Fake", bound="FakeTables")
+
+
+def recorded(method: Callable[Concatenate[Fake, Asked], Answer]) -> Callable[Concatenate[Fake, Asked], Answer]:
+    """Note the call, without `progress`, to which one step of the work is reported."""
+
+    @wraps(method)
+    def call(self: Fake, /, *arguments: Asked.args, **keywords: Asked.kwargs) -> Answer:
+        given = dict(keywords)
+        progress = cast("Report | None", given.pop("progress", None))
+        self.calls.append((method.__name__, arguments, given))
+        if progress is not None:
+            progress(Progress("default.revenue", "read", "working", 1, 2))
+        return method(self, *arguments, **keywords)
+
+    return call
 
 
 class FakeTables:
-    """Answers by what is asked; `calls` holds method, arguments and keywords (without `progress`)."""
-
-    path = Path("nowhere")
-    spark = None
+    """Answers by what is asked; `calls` holds method, arguments and keywords."""
 
     def __init__(self, healthy: bool = True) -> None:
         self.calls: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
@@ -259,21 +256,22 @@ class FakeTables:
     def __exit__(self, *failure: object) -> None:
         self.closed = True
 
-    def lost(self) -> list[str]:
-        return []
+    @property
+    def path(self) -> Path:
+        return Path("nowhere")
 
-    def __getattr__(self, method: str) -> Callable[..., Any]:
-        answer = getattr(type(self), f"_{method}")
+    @property
+    def settings(self) -> Settings:
+        return Settings()
 
-        def call(*arguments: Any, progress: Any = None, **keywords: Any) -> Any:
-            self.calls.append((method, arguments, keywords))
-            if progress is not None:
-                progress("working")
-            return answer(self, *arguments, **keywords)
+    @property
+    def spark(self) -> SparkSession:
+        return cast("SparkSession", None)
 
-        return call
-
-    def _sql(self, text: str) -> StatementResult | Frame | FakeSubscription | None:
+    @recorded
+    def sql(
+        self, text: str, *, yes: bool = False, progress: Report | None = None
+    ) -> StatementResult | Frame | FakeSubscription:
         if "FROM revenue" in text:
             return Frame(
                 ["region", "total", "share", "since", "odd"],
@@ -293,18 +291,18 @@ class FakeTables:
             titles += ["target_lag", "current_lag", "last_refresh", "errors"]
             at = NOON.replace(microsecond=123456)
             table = "ACTIVE", "AUTO", "INCREMENTAL", "1 hour 30 minutes", "12 seconds", at, 0
-            rows = [(name, *table) for name in ("default.revenue", "sales.a_stream_table_with_a_rather_long_name")]
-            return StatementResult("show", titles, rows)
+            names = ("default.revenue", "sales.a_stream_table_with_a_rather_long_name")
+            return StatementResult("show", tuple(titles), tuple((name, *table) for name in names))
         if text.startswith("SHOW CREATE"):
             text = "CREATE STREAM TABLE default.revenue\nAS SELECT " + ", ".join(f"column_{n}" for n in range(20))
-            return StatementResult("show_create", ["statement"], [(text,)])
+            return StatementResult("show_create", ("statement",), ((text,),))
         if text.startswith("MERGE"):
-            names = ["num_affected_rows", "num_updated_rows", "num_deleted_rows", "num_inserted_rows"]
-            return Frame(names, [(3, 1, 0, 2)])
+            counts = ["num_affected_rows", "num_updated_rows", "num_deleted_rows", "num_inserted_rows"]
+            return Frame(counts, [(3, 1, 0, 2)])
         if text.startswith("SUBSCRIBE"):
             return FakeSubscription(revenue_commits()[1:])
         if text.startswith("DROP STREAM TABLE"):
-            return StatementResult("drop", message="dropped default.revenue")
+            return StatementResult("drop", (), (), "dropped default.revenue")
         if "missing" in text:
             raise QueryInvalid(why="table or view `missing` cannot be found", fix="Check the name.")
         if "bug" in text:
@@ -316,57 +314,105 @@ class FakeTables:
         if "narrow" in query and not cascade:
             raise ReadersBreak(name="default.revenue", readers="default.top (it uses region)")
 
-    def _create_stream_table(self, name: str, query: str, **options: Any) -> Made:
-        self._guard_readers(query, options["cascade"])
-        if options["or_replace"] and name == "revenue":
-            return Made(name, created=False, message="replaced, 5,001 rows rebuilt, column x added")
-        return Made(name, "FULL", "NOT_DETERMINISTIC: rand()") if "rand" in query else Made(name)
+    @recorded
+    def create_stream_table(
+        self,
+        name: str,
+        query: str,
+        target_lag: str | None = "1 minute",
+        refresh_mode: str = "AUTO",
+        initialize: bool = True,
+        *,
+        key: Iterable[str] | None = None,
+        or_replace: bool = False,
+        if_not_exists: bool = False,
+        cascade: bool = False,
+        progress: Report | None = None,
+    ) -> StreamTableInfo:
+        self._guard_readers(query, cascade)
+        if or_replace and name == "revenue":
+            return replaced(name)
+        return info(name, "FULL", "NOT_DETERMINISTIC: rand()") if "rand" in query else info(name)
 
-    def _alter_stream_table(self, name: str, **changes: Any) -> Made:
-        if "query" in changes:
-            self._guard_readers(changes["query"], changes["cascade"])
-            return Made(name, created=False, message="replaced, 5,001 rows rebuilt, column x added")
-        return Made(name, created=False, message="altered, target lag DOWNSTREAM, refresh mode FULL, suspended")
+    @recorded
+    def alter_stream_table(
+        self,
+        name: str,
+        target_lag: str | timedelta | UnsetType | None = UNSET,
+        refresh_mode: str | UnsetType = UNSET,
+        status: str | UnsetType = UNSET,
+        query: str | UnsetType = UNSET,
+        *,
+        cascade: bool = False,
+    ) -> StreamTableInfo:
+        if query is not UNSET:
+            self._guard_readers(query, cascade)
+            return replaced(name)
+        return info(name, created=False, changes=("target lag DOWNSTREAM", "refresh mode FULL", "suspended"))
 
-    def _drop_stream_table(self, name: str, if_exists: bool = False, cascade: bool = False) -> list[str]:
+    @recorded
+    def drop_stream_table(self, name: str, if_exists: bool = False, cascade: bool = False) -> list[str]:
         if name == "revenue" and not cascade:
             raise HasConsumers(name="default.revenue", consumers="default.top")
         if name == "nothing" and if_exists:
             return []
         return ["default.top", "default.revenue"] if cascade else [f"default.{name}"]
 
-    def _refresh(self, name: str) -> RefreshResult:
+    @recorded
+    def refresh(self, name: str, *, progress: Report | None = None) -> RefreshResult:
         if name == "nothing":
             raise StreamTableNotFound(name="default.nothing", nearest="There are: default.revenue.")
-        if name == "idle":
-            return RefreshResult("default.idle", "NO_DATA", seconds=0.004)
-        upstream = RefreshResult("default.revenue", "INCREMENTAL", None, 2, 1, version=8, seconds=0.18)
-        timings = {"pin": 0.01, "delta": 0.14, "apply": 0.05}
-        why = f"rand() at line 1, column 12 of the query, see {link('NON_DETERMINISTIC')}"
-        return RefreshResult(
-            f"default.{name}", "FULL", why, 10, 10, {"orders": 7},
-            timings=timings, version=3, seconds=0.2134, upstream=[upstream] if name == "top" else [],
-            reason_code="NON_DETERMINISTIC",
-        )  # fmt: skip
+        return idle() if name == "idle" else computed(name)
 
-    def _refresh_all(self) -> list[RefreshResult]:
+    @recorded
+    def refresh_all(self, *, progress: Report | None = None) -> list[RefreshResult]:
         failed = QueryFailed(name="default.top", why="division by zero")
-        return [self._refresh("idle"), replace(self._refresh("top"), error=failed)]
+        return [idle(), replace(computed(), error=failed)]
 
-    def _status(self) -> list[StatusRow]:
+    @recorded
+    def pause(self) -> None: ...
+
+    @recorded
+    def resume(self) -> None: ...
+
+    @recorded
+    def reload(self) -> Settings:
+        return self.settings
+
+    def scheduler(self) -> Refreshing:
+        raise NotImplementedError
+
+    def serve_metrics(self, host: str = "127.0.0.1", port: int = 0) -> Server:
+        raise NotImplementedError
+
+    @recorded
+    def versions(self, name: str, max_rows: int = 20) -> list[StoredVersion]:
+        return []
+
+    @recorded
+    def status(self) -> list[StatusRow]:
+        long = "sales.a_stream_table_with_a_rather_long_name"
         return [
-            StatusRow("default.revenue"),
-            StatusRow("default.top", target_lag=None, effective_lag=timedelta(minutes=5), effective_mode="FULL"),
-            StatusRow(
-                "sales.a_stream_table_with_a_rather_long_name", "SUSPENDED", "INCREMENTAL", errors=3,
-                current_lag=timedelta(days=1, hours=2), lag_exceeded=True, last_error="[QUERY_FAILED] division by zero",
+            status_row("default.revenue"),
+            status_row(
+                "default.top", target_lag="DOWNSTREAM", effective_lag=timedelta(minutes=5), effective_mode="FULL"
             ),
-            StatusRow("default.broken", "ERROR", errors=1, last_error="[SOURCE_MISSING] it is gone\n  Bring it back."),
-            StatusRow("default.waiting", blocked_by=("sales.a_stream_table_with_a_rather_long_name",)),
-            StatusRow("default.unread", "INITIALIZING", "FULL", None, None, None, None, None, last_refresh=None),
+            status_row(
+                long, "SUSPENDED", refresh_mode="INCREMENTAL", errors=3, current_lag=timedelta(days=1, hours=2),
+                lag_exceeded=True, last_error="[QUERY_FAILED] division by zero",
+            ),
+            status_row(
+                "default.broken", "ERROR", errors=1, last_error="[SOURCE_MISSING] it is gone\n  Bring it back."
+            ),
+            status_row("default.waiting", blocked_by=(long,)),
+            status_row(
+                "default.unread", "INITIALIZING", refresh_mode="FULL", effective_mode=None, target_lag="DOWNSTREAM",
+                current_lag=None, last_refresh=None, data_timestamp=None,
+            ),
         ]  # fmt: skip
 
-    def _history(self, name: str | None = None, max_rows: int = 20) -> list[RefreshRecord]:
+    @recorded
+    def history(self, name: str | None = None, max_rows: int = 20) -> list[RefreshRecord]:
         def record(
             number: int, action: Action, status: RefreshStatus, took: float | None, **more: Any
         ) -> RefreshRecord:
@@ -387,16 +433,22 @@ class FakeTables:
                    timings={"pin": 0.004, "compute": 3.1, "commit": 0.9}),
         ][:max_rows]  # fmt: skip
 
-    def _stats(self) -> list[StatsRow]:
+    @recorded
+    def stats(self) -> list[StatsRow]:
         return [
             StatsRow("default.revenue", "default", 1440, 288_000, 52_000, 48_123, 2, 1, 31_000, 95_500),
             StatsRow("default.unread", "default", 0, 0, 0, 0, 0, 0, 0, 0),
         ]
 
-    def _alerts(self, name: str | None = None, max_rows: int = 100) -> list[Alert]:
+    @recorded
+    def alerts(self, name: str | None = None, max_rows: int = 100) -> list[Alert]:
         table = name or "default.revenue"
-        late = {"lag_seconds": 131.5, "target_seconds": 60.0, "last_error": None}
-        failed = {"condition": "QUERY_FAILED", "error": "division by zero in [red]row[/red] 7", "errors": 1}
+        late: dict[str, str | float | None] = {"lag_seconds": 131.5, "target_seconds": 60.0, "last_error": None}
+        failed: dict[str, str | float | None] = {
+            "condition": "QUERY_FAILED",
+            "error": "division by zero in [red]row[/red] 7",
+            "errors": 1,
+        }
         found = [
             Alert(AlertEvent.LAG_RECOVERED, table, NOON + timedelta(minutes=5), {"lag_seconds": 12.0}),
             Alert(AlertEvent.LAG_EXCEEDED, table, NOON + timedelta(minutes=2), late),
@@ -404,10 +456,15 @@ class FakeTables:
         ]
         return [] if name == "unread" else found[:max_rows]
 
-    def _is_paused(self) -> bool:
+    def lost(self) -> list[str]:
+        return []
+
+    @recorded
+    def is_paused(self) -> bool:
         return not self.healthy
 
-    def _health(self) -> Health:
+    @recorded
+    def health(self) -> Health:
         beat = NOON - timedelta(seconds=5)
         alive = SchedulerHealth("host-1:4711", self.healthy, beat, beat + timedelta(minutes=1), paused=not self.healthy)
         if self.healthy:
@@ -418,10 +475,17 @@ class FakeTables:
         )
         return Health(NOON, True, alive, 2, lag_exceeded=("default.revenue",), problems=problems)
 
-    def _graph(self) -> Graph:
-        return Graph()
+    @recorded
+    def graph(self) -> GraphPicture:
+        nodes = [
+            Node("orders", "default.orders", NodeKind.TABLE),
+            Node("revenue", "default.revenue", NodeKind.STREAM_TABLE, 1, timedelta(minutes=1), "ACTIVE"),
+            Node("top", "default.top", NodeKind.STREAM_TABLE, 2, None, "ACTIVE"),
+        ]
+        return GraphPicture(StreamGraph.of(nodes, [("orders", "revenue"), ("revenue", "top")]))
 
-    def _info(self, name: str | None = None) -> list[dict[str, Any]]:
+    @recorded
+    def info(self, name: str | None = None) -> list[dict[str, Any]]:
         return [
             {
                 "name": name or "default.revenue",
@@ -445,15 +509,34 @@ class FakeTables:
             }
         ]
 
-    def _explain(self, what: str) -> Explanation:
-        return Explanation(what)
+    @recorded
+    def explain(self, name_or_query: str) -> Explanation:
+        return Explanation(
+            name=f"default.{name_or_query}",
+            mode="INCREMENTAL",
+            effective="INCREMENTAL",
+            reason_code=None,
+            reason=None,
+            strategy="groups",
+            tree=("aggregate  ok", "scan orders  ok"),
+            before=Frontier.of({"orders": 7}),
+            after=Frontier.of({"orders": 8}),
+            source_lines=("default.orders: version 7 → 8",),
+            statements=(("changes", "SELECT 1"),),
+            rows_changed=2,
+            rows_at_rest=1000,
+        )
 
-    def _audit(self, name: str) -> AuditReport:
+    @recorded
+    def audit(self, name: str) -> AuditReport:
+        frontier = Frontier.of({"orders": 7})
         if name == "damaged":
-            return AuditReport("default.damaged", False, 1, 2, ["missing (north, 3)", "extra (south, 4) × 2"])
-        return AuditReport(f"default.{name}", True)
+            samples = (("missing", {"region": "north", "n": 3}), ("extra", {"region": "south", "n": 4}))
+            return AuditReport("default.damaged", False, 1, 2, samples, frontier, 5, 1.25)
+        return AuditReport(f"default.{name}", True, 0, 0, (), frontier, 5, 1.25)
 
-    def _diagnose(self, name: str) -> Diagnosis:
+    @recorded
+    def diagnose(self, name: str) -> Diagnosis:
         meta = StreamTableMeta(
             name=TableName("default", name), table_id="t", path="/w/t", query="…", definition_hash="h",
             status=Status.ACTIVE, data_timestamp=NOON - timedelta(seconds=24), effective_mode=RefreshMode.INCREMENTAL,
@@ -472,10 +555,14 @@ class FakeTables:
         upstream = Case(meta=broken, now=NOON, allowed=minute, sources=(pending,))
         return diagnose(Case(meta=late, now=NOON, allowed=minute, sources=(pending,), upstreams=(upstream,)))
 
-    def _tick(self, now: datetime | None = None) -> list[RefreshResult]:
-        return [self._refresh("idle"), self._refresh("top")] if now is None else []
+    @recorded
+    def tick(self, now: datetime | None = None) -> list[RefreshResult]:
+        return [idle(), computed()] if now is None else []
 
-    def _optimize(self, name: str | None = None, dry_run: bool = False) -> list[OptimizeResult]:
+    @recorded
+    def optimize(
+        self, name: str | None = None, dry_run: bool = False, *, progress: Report | None = None
+    ) -> list[OptimizeResult]:
         poor = FileLayout(files=48, bytes=96 << 20, rows=900_000, touched=0.92, hidden_rows=0, deletion_vectors=False)
         good = FileLayout(files=16, bytes=90 << 20, rows=900_000, touched=0.0625, hidden_rows=0, deletion_vectors=False)
         needed = "a key touches 92% of 48 files, sorted it would touch 6%"
@@ -484,12 +571,12 @@ class FakeTables:
             because = "its key" if stream else "read by revenue"
             return LayoutAdvice(f"default.{table}", stream, ("region",), because, why, held, 0.0625, command)
 
-        told = [
+        tables = [
             advice("revenue", poor, needed, "penstock optimize default.revenue"),
             advice("top", good, "", None),
             advice("orders", poor, needed, "OPTIMIZE `default`.`orders` ZORDER BY (`region`)", stream=False),
         ]
-        found = [each for each in told if name is None or each.table == f"default.{name}"]
+        found = [each for each in tables if name is None or each.table == f"default.{name}"]
         return [
             OptimizeResult(each, ("sorted",), each.needed, good, 9, 2.5)
             if each.needed and not dry_run and (each.is_stream_table or name)
@@ -497,7 +584,21 @@ class FakeTables:
             for each in found
         ]
 
-    def _subscribe(self, name: str, **options: Any) -> FakeSubscription:
+    @recorded
+    def subscribe(
+        self,
+        name: str,
+        *,
+        start: str | None = None,
+        version: int | None = None,
+        timestamp: datetime | None = None,
+        lsn: int | None = None,
+        where: str | None = None,
+        columns: Sequence[str] | None = None,
+        policy: str = "block",
+        delivery: Delivery = "every",
+        durable: str | None = None,
+    ) -> FakeSubscription:
         commits, ending = revenue_commits(), None
         if name == "wide":
             schema = pa.schema([(f"a_rather_long_column_{n}", pa.int64()) for n in range(9)])
@@ -506,11 +607,12 @@ class FakeTables:
         elif name == "gone":
             why = "stream table default.revenue was dropped"
             commits, ending = commits[1:2], SubscriptionEnded(name="default.revenue", why=why, position=6)
-        subscription = FakeSubscription(commits, ending, options["durable"] or "sub-1")
-        subscription.dropped = 12 if options["policy"] != "block" else 0
+        subscription = FakeSubscription(commits, ending, durable or "sub-1")
+        subscription.dropped = 12 if policy != "block" else 0
         return subscription
 
-    def _subscriptions(self) -> list[SubscriberRow]:
+    @recorded
+    def subscriptions(self) -> list[SubscriberRow]:
         later = NOON + timedelta(minutes=2)
         return [
             SubscriberRow("cache", "default.revenue", None, 36, NOON, None),
@@ -518,17 +620,19 @@ class FakeTables:
             SubscriberRow("orphan", "default.gone", 7, None, NOON, later),
         ]
 
-    def _drop_subscription(self, name: str) -> None:
+    @recorded
+    def drop_subscription(self, name: str) -> None:
         if name == "nobody":
             raise SubscriptionNotFound(name=name)
 
-    def _repair(self) -> RepairReport:
-        lines = ["default.revenue: catalog entry rebuilt from its table", "1 interrupted refresh closed"]
-        return RepairReport(lines, [] if self.healthy else ["alerts"])
+    @recorded
+    def repair(self) -> RepairReport:
+        lines = ("default.revenue: catalog entry rebuilt from its table", "1 interrupted refresh closed")
+        return RepairReport(lines, () if self.healthy else ("alerts",))
 
 
 def fake_openers(tables: FakeTables, *, healthy: bool = True) -> Openers:
-    def diagnose(warehouse: Path, deep: bool) -> list[Check]:
+    def check_machine(warehouse: Path, deep: bool) -> list[Check]:
         jars = Check(
             "delta jars", healthy, "4.4.0" if healthy else "none", "Run penstock doctor --deep with a network."
         )
@@ -536,8 +640,8 @@ def fake_openers(tables: FakeTables, *, healthy: bool = True) -> Openers:
 
     return Openers(
         open=lambda path: tables,
-        look=lambda path: tables,
-        fault=lambda path: None if healthy else "it is empty",
+        open_lazily=lambda path: tables,
+        catalog_fault=lambda path: None if healthy else "it is empty",
         repair=lambda path: tables.repair(),
-        diagnose=diagnose,
+        check_machine=check_machine,
     )

@@ -15,7 +15,7 @@ import pytest
 from fake_tables import FakeTables, fake_openers
 from typer.testing import CliRunner
 
-from penstock.cli.commands import app
+from penstock.cli.app import app
 
 REWRITE = os.environ.get("PENSTOCK_GOLDEN") == "rewrite" or os.environ.get("REWRITE_GOLDEN") == "1"
 FILES = sorted(Path(__file__).parent.glob("*.txt"))

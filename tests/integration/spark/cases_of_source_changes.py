@@ -371,10 +371,10 @@ ROWS: dict[str, tuple[Goes | Rebuilds | Breaks | str, ...]] = {
     ),
     "Its name stands for another table now, in another folder, in a catalog that outlives its process "
     "(a Hive metastore)": ("integration/test_hive_metastore.py",),
-    "The same in a catalog in memory, told through `ps.sql`": (
+    "The same in a catalog in memory, changed through `ps.sql`": (
         "integration/spark/test_source_changes.py::test_a_name_that_stands_for_a_table_elsewhere_is_followed",
     ),
-    "Dropped, or its files are away (an unmounted disk, a folder that was moved)": (
+    "Dropped, or its files are missing (an unmounted disk, a folder that was moved)": (
         Breaks(
             "dropped",
             "DROP TABLE src",
@@ -385,7 +385,7 @@ ROWS: dict[str, tuple[Goes | Rebuilds | Breaks | str, ...]] = {
         ),
         "integration/spark/test_absent_sources.py::test_sources_that_are_away_are_missing_and_go_on_where_they_were",
     ),
-    "Parts of its Delta log are away; a file or an empty folder is in its place": (
+    "Parts of its Delta log are missing; a file or an empty folder is in its place": (
         "unit/engine/test_readable.py::test_what_is_not_there_whole_is_missing",
         "integration/spark/test_absent_sources.py::test_an_empty_table_in_the_place_of_a_source_is_none",
     ),

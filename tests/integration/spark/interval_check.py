@@ -145,7 +145,7 @@ def travel(spark: SparkSession, log: DeltaLog, which: Iterable[int]) -> Held:
 def check_history(spark: SparkSession, history: History, path: str, held: Held) -> DeltaLog:
     """Every version as a scan, adjacent and longer intervals as changes; returns the log for further questions."""
     log = DeltaLog(path)
-    with session_conf(spark, CHECKING | REFRESH_CONF):
+    with session_conf(spark, {**CHECKING, **REFRESH_CONF}):
         # Delta's own reader takes its time; that it reads its own versions needs no proof for each.
         some = held if history.fast else dict(list(held.items())[-2:])
         check_scans(spark, log, some)

@@ -18,9 +18,10 @@ import pyarrow as pa
 import pytest
 
 import penstock.engine.write.apply_delta_rs as apply_delta_rs
-from penstock.engine.write.apply import Applier, Change, Kind
+from penstock.engine.write.apply import Applier, Change, ChangeKind
 from penstock.engine.write.merge_predicate import OP
-from penstock.engine.write.storage import Layout, Storage
+from penstock.engine.write.storage import Storage
+from penstock.engine.write.table_properties import Layout
 from penstock.names import WEIGHT, quote
 from stored import ID, NAN, SAMPLES, Model, apply_now, bag, bits, schema, table
 
@@ -45,7 +46,7 @@ class Twins:
         }
 
     def apply(
-        self, kind: Kind, rows: list[dict[str, Any]], *, schema_json: str | None = None, frame: bool = False
+        self, kind: ChangeKind, rows: list[dict[str, Any]], *, schema_json: str | None = None, frame: bool = False
     ) -> None:
         """Commit one change to both; as a DataFrame to Spark's if `frame`."""
         net = self.model.apply(kind, rows, schema_json)
@@ -155,7 +156,7 @@ def test_bag_histories(spark: SparkSession, tmp_path: Path) -> None:
         values = {twins.model._identity(row, "bag"): row for row in chance.sample(twins.model.rows, 12)}
         rows = []
         for identity, value in values.items():
-            held = Counter()
+            held: Counter[Any] = Counter()
             for row in twins.model.rows:
                 if twins.model._identity(row, "bag") == identity:
                     held[bits(row["x"])] += row[WEIGHT]
@@ -251,7 +252,7 @@ def values_not_found(spark: SparkSession, path: str, columns: Iterable[str]) -> 
     """Every value that some filter for it does not find; each filter is a scan of its own, as skipping is per scan."""
     wanted = [(name, quote(name), SAMPLES[name][0], value) for name in columns for value in SAMPLES[name][1]]
     if "nested" in columns:
-        inner = [("x", "double", 1.5), ("x", "double", NAN)]
+        inner: list[tuple[str, str, Any]] = [("x", "double", 1.5), ("x", "double", NAN)]
         inner += [("q", "decimal(38,18)", Decimal("-12345678901234567890.123456789012345678"))]
         wanted += [("nested", f"nested.{part}", kind, value) for part, kind, value in inner]
     asked = []
@@ -301,7 +302,7 @@ def sql_type(kind: str) -> str:
     return {"byte": "TINYINT", "short": "SMALLINT", "integer": "INT", "long": "BIGINT"}.get(kind, kind)
 
 
-def one_file_per_row(folder: Path, kind: Kind) -> Storage:
+def one_file_per_row(folder: Path, kind: ChangeKind) -> Storage:
     """Each row in a file of its own beside a plain one, so that bounds and dictionary decide whether it is read."""
     types = schema(id="long", **TYPES)
     storage = Storage.create(folder / kind, Layout(types, ("id",)), {"penstock.id": ID})

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from penstock.refresh import cost
+from penstock.refresh.stages import cost
 from penstock.testing.oracle import assert_exact
 
 if TYPE_CHECKING:
@@ -111,6 +111,8 @@ def test_a_run_is_told_with_one_figure_everywhere(ps: StreamTables) -> None:
     done = ps.refresh("st")
     newest, first = ps.history("st", 2)
     assert newest.seconds == pytest.approx(done.seconds, abs=1e-5)
+    assert newest.seconds is not None
+    assert newest.timings is not None
     assert newest.seconds >= sum(newest.timings.values())
     choice = ps.explain("st").choice
     assert choice is not None

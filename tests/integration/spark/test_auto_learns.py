@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from penstock.refresh import cost
 from penstock.refresh.attempt import Attempt
+from penstock.refresh.stages import cost
 from penstock.testing.oracle import assert_exact
 
 if TYPE_CHECKING:
     from penstock.api import StreamTables
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def by_guess() -> None:
     """Here past runs count, and a stopwatch that is wound by hand says how long they took."""
 

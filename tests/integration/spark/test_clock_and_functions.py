@@ -52,7 +52,7 @@ def test_rows_age_out_at_the_data_timestamp(ps: "StreamTables", monkeypatch: pyt
 def test_registered_functions_are_part_of_the_query(ps: "StreamTables") -> None:
     ps.spark.udf.register("doubled", lambda value: None if value is None else 2 * value, "int")
 
-    @pandas_udf("int")  # type: ignore[call-overload]
+    @pandas_udf("int")  # type: ignore[call-overload,untyped-decorator]
     def next_one(values: pd.Series) -> pd.Series:
         return values + 1
 

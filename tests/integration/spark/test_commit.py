@@ -12,13 +12,14 @@ from deltalake import write_deltalake
 
 import penstock.engine.write.commit as commit_module
 from penstock.engine.write import apply_spark
-from penstock.engine.write.apply import Applier, Change, Kind
+from penstock.engine.write.apply import Applier, Change, ChangeKind
 from penstock.engine.write.commit import carry_frontier, commit
 from penstock.engine.write.merge_predicate import OP
-from penstock.engine.write.storage import Layout, Storage, layout_of, read_commit
+from penstock.engine.write.storage import Storage
+from penstock.engine.write.table_properties import Layout, layout_of
 from penstock.errors import CommitConflict
 from penstock.names import WEIGHT
-from stored import ID, apply_now, bag, record, schema, table
+from stored import ID, action_kinds, apply_now, bag, record, schema, table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,7 +35,7 @@ def storage(tmp_path: Path) -> Storage:
     return made
 
 
-def change(kind: Kind) -> Change:
+def change(kind: ChangeKind) -> Change:
     if kind == "bag":
         return Change("bag", table(BAG, [{**ROW, OP: "d"}, {**ROW, WEIGHT: 9, OP: "i"}], with_op=True))
     return Change(kind, table(BAG, [{**ROW, WEIGHT: 9}]))
@@ -48,7 +49,7 @@ def rows(storage: Storage) -> Any:
     ("kind", "successor"), [("append", "delta-rs"), ("bag", "delta-rs"), ("overwrite", "delta-rs"), ("append", "spark")]
 )
 def test_a_sleeper_that_wakes_after_a_takeover_does_no_harm(
-    spark: SparkSession, storage: Storage, kind: Kind, successor: Applier, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, storage: Storage, kind: ChangeKind, successor: Applier, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The sleeper has passed every check when it is stopped; its number is the successor's by the time it goes on."""
     pin = storage.pin()
@@ -61,7 +62,7 @@ def test_a_sleeper_that_wakes_after_a_takeover_does_no_harm(
 
 
 @pytest.mark.parametrize("kind", ["append", "bag", "overwrite"])
-def test_a_stale_pin_is_refused(spark: SparkSession, storage: Storage, kind: Kind) -> None:
+def test_a_stale_pin_is_refused(spark: SparkSession, storage: Storage, kind: ChangeKind) -> None:
     pin = storage.pin()
     write_deltalake(storage.path, table(BAG, [ROW]), mode="append")
     with pytest.raises(CommitConflict, match="moved from version 1 to 2"):
@@ -106,7 +107,7 @@ def test_spark_keeps_the_definition(spark: SparkSession, storage: Storage) -> No
     storage.set_configuration({"penstock.definition": definition})
     apply_now(storage, change("overwrite"), "spark", spark=spark)
     assert storage.configuration["penstock.definition"] == definition
-    shown = spark.sql(f"SHOW TBLPROPERTIES delta.`{storage.path}`").collect()
+    shown: Any = spark.sql(f"SHOW TBLPROPERTIES delta.`{storage.path}`").collect()
     assert dict(shown)["penstock.definition"] == definition
 
 
@@ -119,8 +120,7 @@ def test_a_table_that_delta_rs_may_not_write_goes_to_spark(spark: SparkSession, 
     assert (done.applier, done.rows_written) == ("spark", 1)
     carried = carry_frontier(storage, storage.pin(), record(), spark=spark)
     assert carried.applier == "spark"
-    actions = {kind for action in read_commit(storage.path, carried.version) or [] for kind in action}
-    assert not actions & {"add", "remove", "cdc"}
+    assert not set(action_kinds(storage, carried.version)) & {"add", "remove", "cdc"}
 
 
 def test_a_writer_overtaken_while_it_writes_loses(spark: SparkSession, storage: Storage, tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def test_each_folder_is_read_for_itself_and_both_together_are_refused(ps: Stream
         "SELECT a.n AS x, b.n AS y FROM a CROSS JOIN b",
         "SELECT n FROM a UNION ALL SELECT id FROM o_copy",
     ):
-        with pytest.raises(SourceCopied, match="o_copy bear the id of one Delta table"):
+        with pytest.raises(SourceCopied, match="o_copy have the same Delta table id"):
             ps.create_stream_table("c", query)
     for changed, at in (("o", 3), ("o_copy", 4), ("o_copy", 5)):
         ps.sql(f"INSERT INTO {changed} VALUES ({at})")

@@ -143,7 +143,7 @@ def test_hidden_rows_and_weights(ps: StreamTables) -> None:
     )
     snapshot = log_of(ps, "stored").snapshot()
     fields = fields_of(snapshot.schema, ["a"])
-    ours = rows_at(FileColumns(), snapshot, snapshot.files, fields, [], shown="h", weight="w")
+    ours = rows_at(FileColumns(), snapshot, snapshot.files, fields, [], visible_if="h", weight="w")
     assert ours is not None
     assert sorted(ours.column("a").to_pylist()) == [1, 1, 3]
 

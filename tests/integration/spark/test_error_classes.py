@@ -166,7 +166,7 @@ def test_trouble_of_the_system_never_suspends_and_a_bug_does_at_once(
         raise raised()
 
     with monkeypatch.context() as broken:
-        broken.setattr("penstock.refresh.compute.commit", fail)
+        broken.setattr("penstock.refresh.stages.commit.write_change", fail)
         for time in range(3):
             with pytest.raises(kind):
                 ps.refresh("st")

@@ -65,7 +65,7 @@ def test_optimize_by_others_is_accepted_and_told(ps: StreamTables, caplog: pytes
 def test_a_write_by_others_is_told_and_undone_and_consumers_see_only_what_differs(
     chain: StreamTables, statement: str
 ) -> None:
-    held, alerts = rows(chain, "copy"), []
+    held, alerts = rows(chain, "copy"), list[Any]()
     chain._warehouse.tell = alerts.append
     chain.spark.sql(statement.format(st=storage(chain)))
     [told] = [each for each in chain.diagnose("st").findings if each.code == "FOREIGN_WRITE"]

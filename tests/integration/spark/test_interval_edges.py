@@ -19,7 +19,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from penstock.engine.delta.delta_log import DeltaLog
-from penstock.engine.delta.interval import Kind, Part, Way, classify
+from penstock.engine.delta.interval import ChangeSet, ChangeSetKind, Part, Way, classify
 from penstock.engine.failures.lost_file import lost_file
 from penstock.engine.read.pruning import bounds_of, prune
 from penstock.engine.read.scan import changes, scan
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def quick(spark: SparkSession) -> Iterator[SparkSession]:
-    with session_conf(spark, SMALL | REFRESH_CONF):
+    with session_conf(spark, {**SMALL, **REFRESH_CONF}):
         yield spark
 
 
@@ -73,7 +73,7 @@ def test_files_that_vacuum_took_are_named(quick: SparkSession, tmp_path: Path) -
     quick.sql(f"INSERT INTO {table} VALUES (1, 1), (2, 2)")
     quick.sql(f"UPDATE {table} SET v = 20 WHERE id = 2")
     log = DeltaLog(path)
-    found = {way: classify(log, 1, 2) for way in [None]}
+    found: dict[Way | None, ChangeSet] = {None: classify(log, 1, 2)}
     for way in (Way.FEED, Way.SNAPSHOTS):
         with forced(way):
             found[way] = classify(log, 1, 2)
@@ -220,7 +220,7 @@ def test_variants_cancel_by_type_and_text(quick: SparkSession, tmp_path: Path) -
     quick.sql(f"UPDATE {table} SET v = parse_json('\"1\"') WHERE id = 4")
     log = DeltaLog(path)
     found = classify(log, 1, 2)
-    assert found.kind is Kind.READER
+    assert found.kind is ChangeSetKind.READER
     got = changes(quick, log, found, ["id", "v"]).selectExpr("id", "to_json(v) AS v", WEIGHT).collect()
     total: Counter[tuple[Any, ...]] = Counter()
     for row in got:

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import penstock
-from penstock.cli.commands import app
+from penstock.cli.app import app
 from penstock.errors import CatalogError, CatalogLost
 from penstock.testing.oracle import assert_exact
 
@@ -73,7 +73,7 @@ def test_a_broken_catalog_is_kept_and_rebuilt_with_what_the_tables_say(ps: Strea
     ps.close()
     file = ps.path / "catalog.sqlite"
     file.write_bytes(b"garbage" * 1000)
-    for way_in in (penstock.look, penstock.open):
+    for way_in in (penstock.open_lazily, penstock.open):
         with pytest.raises(CatalogError, match="penstock repair"):
             way_in(ps.path)
     report = penstock.repair(ps.path, spark=ps.spark)
@@ -101,7 +101,7 @@ def test_stream_tables_without_a_catalog_are_told_of_and_no_empty_catalog_is_mad
     ps.close()
     for file in ps.path.glob("catalog.sqlite*"):
         file.unlink()
-    for way_in in (penstock.look, penstock.open):
+    for way_in in (penstock.open_lazily, penstock.open):
         with pytest.raises(CatalogLost, match="penstock repair"):
             way_in(ps.path)
     told = CliRunner().invoke(app, ["status", "-w", str(ps.path)])

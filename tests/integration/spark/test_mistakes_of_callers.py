@@ -48,8 +48,9 @@ def test_a_progress_function_that_asks_for_work_is_refused_instead_of_waiting_fo
     ps.sql("CREATE TABLE orders AS SELECT id FROM range(5)")
     ps.create_stream_table("total", "SELECT count(*) AS n FROM orders")
     ps.sql("INSERT INTO orders VALUES (7)")
+    asked: list[object] = []
     with caplog.at_level(logging.WARNING):
-        assert ps.refresh("total", progress=lambda _: ps.refresh("total")).rows_inserted == 1
+        assert ps.refresh("total", progress=lambda _: asked.append(ps.refresh("total"))).rows_inserted == 1
     assert "CALLED_BY_PROGRESS" in caplog.text
     assert {(each.status, each.errors) for each in ps.status()} == {("ACTIVE", 0)}
     assert ps.refresh("total").action == "NO_DATA"

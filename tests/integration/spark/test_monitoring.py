@@ -167,7 +167,7 @@ def test_every_refresh_is_a_run_of_the_lineage(shop: StreamTables) -> None:
 
 def test_pages_and_totals(shop: StreamTables) -> None:
     shop.sql("INSERT INTO orders VALUES (5, 'east', 5), (6, 'west', 7)")
-    with shop.serve() as server:
+    with shop.serve_metrics() as server:
         with urllib.request.urlopen(f"{server.url}/metrics", timeout=30) as answer:
             families = list(text_string_to_metric_families(answer.read().decode()))
         with urllib.request.urlopen(f"{server.url}/status", timeout=30) as answer:
@@ -232,14 +232,14 @@ def test_looking_raises_alerts_once(shop: StreamTables) -> None:
     shop.refresh_all()
     shop.sql("INSERT INTO orders VALUES (8, 'north', 1)")
     late = shop._warehouse.now() + timedelta(hours=3)
-    assert [(each.stream_table, each.event.value) for each in shop._monitor.look(late)] == [
+    assert [(each.stream_table, each.event.value) for each in shop._monitor.judge(late)] == [
         ("shop.revenue", "lag_exceeded"),
         ("shop.top", "lag_exceeded"),
     ]
-    assert shop._monitor.look(late) == ()
+    assert shop._monitor.judge(late) == ()
     assert [each.event.value for each in shop.alerts("top")] == ["lag_exceeded"]
     shop.refresh("top")
-    recovered = shop._monitor.look(shop._warehouse.now())
+    recovered = shop._monitor.judge(shop._warehouse.now())
     assert [each.event.value for each in recovered] == ["lag_recovered", "lag_recovered"]
 
 

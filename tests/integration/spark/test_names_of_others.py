@@ -111,8 +111,8 @@ def test_two_warehouses_without_a_common_name_share_a_session(spark: SparkSessio
                 each.refresh_all()
             assert first.sql("SELECT s.n, c.n FROM sums s CROSS JOIN counts c").collect() == [(7, 3)]
             first.sql("CREATE TABLE more (id INT)")
-    for each in ("B", "A"):
-        penstock.open(tmp_path / each, spark=session).close()
+    for folder in ("B", "A"):
+        penstock.open(tmp_path / folder, spark=session).close()
     # What is the other's is not remembered as one's own.
     with opened_anew(spark, tmp_path / "A") as alone:
         assert not alone.spark.catalog.tableExists("counts")

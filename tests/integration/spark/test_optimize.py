@@ -14,13 +14,14 @@ from warehouses import warehouse
 
 import penstock
 import penstock.engine.delta.interval as interval
-import penstock.refresh.optimize as optimizing
+import penstock.layout.optimize as optimizing
 from penstock.engine.delta.delta_log import DeltaLog
 from penstock.engine.delta.interval import Way, classify
 from penstock.engine.read import pruning
 from penstock.engine.read.scan import changes
 from penstock.engine.write import layout
-from penstock.engine.write.storage import FILE_SIZE, Storage
+from penstock.engine.write.storage import Storage
+from penstock.engine.write.table_properties import FILE_SIZE
 from penstock.errors import CommitConflict, StreamTableNotFound
 from penstock.names import WEIGHT
 from penstock.testing.oracle import assert_exact
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from penstock.api import StreamTables
-    from penstock.refresh.optimize import OptimizeResult
+    from penstock.layout.optimize import OptimizeResult
 
 ROWS, FILES = 1200, 6
 NUMBERS = list(range(ROWS))

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from penstock.compile.reasons import ADVICE, link
 from penstock.errors import NotIncremental, QueryFailed, QueryInvalid
-from penstock.refresh import compute
+from penstock.refresh.stages import compute
 
 if TYPE_CHECKING:
     from pathlib import Path

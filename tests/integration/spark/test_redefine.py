@@ -10,7 +10,8 @@ import pytest
 
 from penstock.engine.delta.definition import Definition
 from penstock.engine.delta.delta_log import DeltaLog
-from penstock.engine.write.storage import Storage, records, standing
+from penstock.engine.write.storage import Storage
+from penstock.engine.write.storage_state import records, storage_state
 from penstock.errors import KeyViolated, PenstockError, QueryFailed, QueryInvalid
 from penstock.testing.oracle import assert_exact
 
@@ -80,10 +81,10 @@ def test_rows_columns_and_definition_come_in_one_commit(orders: StreamTables) ->
     assert [name for name, _, _ in told.columns] == ["id", "twice"]
     assert log(orders).snapshot(version).schema.names[:2] == ["id", "twice"]
     # The properties follow in a commit that moves no rows; from then on they have the word.
-    found = standing(log(orders))
+    found = storage_state(log(orders))
     assert (found.unset, found.version) == (None, before + 2)
     orders.sql("ALTER STREAM TABLE st SET TARGET LAG '7 minutes'")
-    assert Definition.from_json(standing(log(orders)).definition).target_lag_seconds == 420
+    assert Definition.from_json(storage_state(log(orders)).definition).target_lag_seconds == 420
     orders.sql("DELETE FROM orders WHERE id = 1")
     assert orders.refresh("st").action == "INCREMENTAL"
     assert_exact(orders, "st")
@@ -183,7 +184,7 @@ def test_a_lag_that_is_changed_while_another_query_comes_into_force_stays_change
 
     monkeypatch.setattr(Storage, "set_configuration", overtaken)
     orders.sql("ALTER STREAM TABLE st AS SELECT id FROM orders")
-    held = Definition.from_json(standing(log(orders)).definition)
+    held = Definition.from_json(storage_state(log(orders)).definition)
     [meta] = orders._warehouse.catalog.get_all()
     assert held.query == meta.query == "SELECT id FROM orders"
     assert held.target_lag == meta.target_lag == timedelta(minutes=7)

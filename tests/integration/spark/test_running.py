@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from warehouses import warehouse
@@ -76,7 +76,7 @@ def test_every_version_can_say_what_it_shows(ps: StreamTables) -> None:
     newest = ps.versions("total", 1)[0]
     assert newest.bases == {"shop.src": 4}
     assert newest.sources == {"shop.groups": ps.versions("groups", 1)[0].version}
-    stamps = [each.data_timestamp for each in ps.versions("groups")]
+    stamps: list[Any] = [each.data_timestamp for each in ps.versions("groups")]
     assert stamps == sorted(stamps, reverse=True)
     assert len(stamps) == 4
     assert [each.sources["shop.src"] for each in ps.versions("groups")] == [4, 3, 2, 1]
@@ -106,8 +106,8 @@ def test_pause_and_the_switch_stop_the_scheduler_but_not_a_person(ps: StreamTabl
 def test_a_mass_update_blows_the_fuse_and_a_person_can_let_it_through(
     ps: StreamTables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("penstock.refresh.fuse.FLOOR", 100)
-    (ps.path / "penstock.toml").write_text("fuse_factor = 10\n", encoding="utf-8")
+    monkeypatch.setattr("penstock.refresh.stages.fuse.FLOOR", 100)
+    (ps.path / "penstock.toml").write_text("max_change_ratio = 10\n", encoding="utf-8")
     ps.reload()
     ps.create_stream_table("groups", GROUPS, "1 second", "INCREMENTAL")
     for number in range(3):
@@ -152,8 +152,8 @@ def test_looking_starts_no_spark(ps: StreamTables, monkeypatch: pytest.MonkeyPat
     def started(*_: object) -> None:
         raise AssertionError("Spark was started")
 
-    monkeypatch.setattr("penstock.api.start_session", started)
-    with penstock.look(ps.path) as seen:
+    monkeypatch.setattr("penstock.api.open_warehouse.start_session", started)
+    with penstock.open_lazily(ps.path) as seen:
         assert [row.name for row in seen.status()] == ["shop.groups"]
         assert seen.history("shop.groups")[0].action == "FULL"
         assert seen.versions("shop.groups")[0].sources == {"shop.src": 1}

@@ -12,7 +12,7 @@ from deltalake import DeltaTable
 
 from penstock.engine.spark import registry
 from penstock.errors import PenstockError, QueryInvalid, RetentionCut
-from penstock.refresh.retention import holdings
+from penstock.layout.retention import holdings
 from penstock.testing.oracle import assert_exact
 
 if TYPE_CHECKING:

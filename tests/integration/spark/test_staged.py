@@ -10,7 +10,7 @@ import pytest
 from penstock.engine.delta.delta_log import DeltaLog
 from penstock.engine.write import layout, staged
 from penstock.errors import KeyViolated
-from penstock.refresh import compute
+from penstock.refresh.stages import compute
 from penstock.testing.oracle import assert_exact
 
 if TYPE_CHECKING:

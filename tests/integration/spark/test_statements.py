@@ -167,7 +167,7 @@ def test_a_refused_session_or_catalog_leaves_no_folder(
 
     with pytest.raises(CatalogUnusable):
         penstock.open(tmp_path / "a" / "b", spark=spark, catalog="s3a://bucket/x")
-    monkeypatch.setattr("penstock.api.check_session", refuse)
+    monkeypatch.setattr("penstock.api.open_warehouse.check_session", refuse)
     with pytest.raises(SessionMisconfigured):
         penstock.open(tmp_path / "a" / "b", spark=spark)
     assert not list(tmp_path.iterdir())

@@ -108,6 +108,8 @@ with penstock.open(sys.argv[1]) as ps:
 """
 
 
+@pytest.mark.jvm
+@pytest.mark.process
 @pytest.mark.slow
 def test_nothing_but_the_error_reaches_the_terminal(tmp_path: Path) -> None:
     statements = [

@@ -186,7 +186,7 @@ def test_a_script_that_fails_half_way_carries_a_note_of_how_far_it_came(settled:
 def test_a_definition_that_fails_does_not_say_that_a_refresh_helps(settled: StreamTables, written: str) -> None:
     with pytest.raises(QueryFailed) as failed:
         settled.sql(f"{written} AS SELECT 1 / (id - 1) AS x FROM orders")
-    assert failed.value.advice == "Nothing was changed. Mend the data or the query, then write it again."
+    assert failed.value.advice == "Nothing was changed. Mend the data or the query, then run the statement again."
 
 
 def test_a_key_that_is_no_column_is_told_with_the_columns_there_are(settled: StreamTables) -> None:
@@ -392,7 +392,7 @@ def test_alter_changes_what_is_given_and_nothing_else(orders: StreamTables) -> N
     for wrong in ({"target_lag": "1 second"}, {"refresh_mode": "never"}, {"status": "ERROR"}, {"status": "gone"}):
         held = look()
         with pytest.raises((InvalidTargetLag, InvalidMode)):
-            orders.alter_stream_table("revenue", **wrong)
+            orders.alter_stream_table("revenue", **wrong)  # type: ignore[arg-type]
         assert look() == held
     assert at is not None
 
@@ -814,7 +814,7 @@ def test_no_data_runs_no_spark_job(orders: StreamTables) -> None:
             assert time.monotonic() < deadline, "no job"
             time.sleep(0.1)
     finally:
-        context.setLocalProperty("spark.jobGroup.id", None)
+        context.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]
 
 
 def test_inserts_into_a_bag_are_a_blind_append(orders: StreamTables) -> None:

@@ -101,11 +101,11 @@ def test_side_by_side_means_at_the_same_time(two: StreamTables, monkeypatch: pyt
     refresher = two._warehouse.refresher
     met, plain, pools = threading.Barrier(3), refresher.refresh, set()
 
-    def refresh(meta: Any, *rest: Any) -> Any:
-        if meta.name.table != "all_of_them":
+    def refresh(request: Any, *rest: Any) -> Any:
+        if request.meta.name.table != "all_of_them":
             met.wait(timeout=30)
             pools.add(two.spark.sparkContext.getLocalProperty("spark.scheduler.pool"))
-        return plain(meta, *rest)
+        return plain(request, *rest)
 
     monkeypatch.setattr(refresher, "refresh", refresh)
     two.sql("INSERT INTO a VALUES (1, 1, 1)")

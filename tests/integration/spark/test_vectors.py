@@ -17,15 +17,16 @@ from warehouses import warehouse
 import penstock.engine.write.apply_vectors as apply_vectors
 from penstock.engine.delta.delta_log import DeltaLog
 from penstock.engine.read.file_columns import FileColumns
-from penstock.engine.write.apply import Change, Kind
+from penstock.engine.write.apply import Change, ChangeKind
 from penstock.engine.write.commit import Committed, Marking, carry_frontier
-from penstock.engine.write.marked_files import WORN_FILES
+from penstock.engine.write.marked_files import SPARSE_FILES
 from penstock.engine.write.merge_predicate import OP
-from penstock.engine.write.storage import CHECKPOINT_INTERVAL, Layout, Storage, read_commit
+from penstock.engine.write.storage import Storage
+from penstock.engine.write.table_properties import CHECKPOINT_INTERVAL, Layout
 from penstock.errors import CommitConflict
 from penstock.names import WEIGHT
 from penstock.testing.oracle import assert_exact
-from stored import ID, NAN, Model, apply_now, bag, bits, record, schema, table
+from stored import ID, NAN, Model, action_kinds, apply_now, bag, bits, record, schema, table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -73,7 +74,7 @@ class Table:
     def marking(self) -> Marking:
         return Marking(self.log, self.columns, 1)
 
-    def apply(self, kind: Kind, rows: list[dict[str, Any]]) -> Committed:
+    def apply(self, kind: ChangeKind, rows: list[dict[str, Any]]) -> Committed:
         net = self.model.apply(kind, rows)
         arrow = table(self.model.schema_json, rows, with_op=kind in ("keyed", "bag"))
         done = apply_now(self.storage, Change(kind, arrow), marking=self.marking)
@@ -122,7 +123,7 @@ def bag_change(held: Table, chance: random.Random) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("kind", ["keyed", "bag"])
-def test_random_histories(spark: SparkSession, tmp_path: Path, kind: Kind) -> None:
+def test_random_histories(spark: SparkSession, tmp_path: Path, kind: ChangeKind) -> None:
     """Every kind of change on a table that has vectors; a checkpoint now and then."""
     chance = random.Random(3)
     held = Table(spark, tmp_path, *((KEYED, ("k", "s", "at")) if kind == "keyed" else (BAG, None)))
@@ -147,7 +148,7 @@ def test_random_histories(spark: SparkSession, tmp_path: Path, kind: Kind) -> No
 
 
 @pytest.mark.parametrize("kind", [pytest.param("keyed", marks=pytest.mark.slow), "bag"])
-def test_many_small_changes_leave_few_files(spark: SparkSession, tmp_path: Path, kind: Kind) -> None:
+def test_many_small_changes_leave_few_files(spark: SparkSession, tmp_path: Path, kind: ChangeKind) -> None:
     """Worn files are folded, and nobody who follows the table notices."""
     chance = random.Random(8)
     held = Table(spark, tmp_path, *((KEYED, ("k", "s", "at")) if kind == "keyed" else (BAG, None)))
@@ -159,7 +160,7 @@ def test_many_small_changes_leave_few_files(spark: SparkSession, tmp_path: Path,
         else:
             held.apply(kind, (keyed_change if kind == "keyed" else bag_change)(held, chance)[:4])
         most = max(most, len(held.log.snapshot().files))
-    assert WORN_FILES <= most <= 2 * WORN_FILES
+    assert SPARSE_FILES <= most <= 2 * SPARSE_FILES
     held.check()
 
 
@@ -189,9 +190,7 @@ def test_a_commit_says_that_the_table_has_vectors_once(spark: SparkSession, tmp_
     before = held.storage.configuration
     first = held.apply("bag", bag_change(held, chance))
     second = held.apply("bag", bag_change(held, chance))
-    kinds = [
-        {kind for each in read_commit(held.storage.path, v.version) or [] for kind in each} for v in (first, second)
-    ]
+    kinds = [set(action_kinds(held.storage, each.version)) for each in (first, second)]
     assert kinds[0] - kinds[1] == {"protocol", "metaData"}
     assert held.storage.configuration == {**before, "delta.enableDeletionVectors": "true"}
     protocol = DeltaTable(held.storage.path).protocol()

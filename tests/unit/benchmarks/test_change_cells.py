@@ -13,7 +13,14 @@ def test_every_cell_has_a_name_of_its_own() -> None:
     assert len({cell.name for cell in CELLS}) == len(CELLS) >= 20
 
 
-@pytest.mark.parametrize("cell", CELLS, ids=lambda cell: cell.name)
+@pytest.mark.parametrize(
+    "cell",
+    [
+        # Clients by the hundred are a process of their own.
+        pytest.param(cell, id=cell.name, marks=[pytest.mark.process] if "SSE" in cell.name else [])
+        for cell in CELLS
+    ],
+)
 def test_every_cell_runs(cell: Cell) -> None:
     assert cell.run() > 0
     assert cell.plain() > 0

@@ -32,7 +32,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "catalog.db"
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
 def place(request: pytest.FixtureRequest, path: Path) -> Iterator[Place]:
     if request.param == "sqlite":
         yield SqlitePlace(path)

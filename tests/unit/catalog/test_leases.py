@@ -64,7 +64,7 @@ def test_renewing_extends_and_is_refused_after_a_takeover(
         catalog.acquire_lease(a, "two", MINUTE, now=now + timedelta(seconds=100))
     later = now + timedelta(seconds=110)
     taken = catalog.acquire_lease(a, "two", MINUTE, now=later)
-    with pytest.raises(LeaseLost, match="taken over by two"):
+    with pytest.raises(LeaseLost, match="two took over the lease"):
         catalog.renew_lease(lease, MINUTE, now=later)
     assert catalog.get_lease(a) == taken
 
@@ -108,6 +108,7 @@ def test_there_is_no_lease_on_nothing(catalog: SqlCatalog, now: datetime) -> Non
         catalog.acquire_lease(99, "one", MINUTE, now=now)
 
 
+@pytest.mark.process
 def test_a_dead_process_of_this_host_is_succeeded_at_once(
     catalog: SqlCatalog, add: Callable[..., int], now: datetime
 ) -> None:
@@ -163,6 +164,7 @@ CONTENDER = """
 """
 
 
+@pytest.mark.process
 def test_processes_never_share_a_lease_nor_a_token(
     catalog: SqlCatalog, add: Callable[..., int], place: Place, now: datetime
 ) -> None:

@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from penstock.catalog.owner import current_owner, is_dead
 
 
@@ -31,6 +33,7 @@ def test_a_predecessor_of_the_same_number_is_dead() -> None:
     assert is_dead(f"{host}:{pid}:another")
 
 
+@pytest.mark.process
 def test_an_ended_process_is_dead_on_this_host_only() -> None:
     host, _, nonce = parts()
     pid = ended_process()

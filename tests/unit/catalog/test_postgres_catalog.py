@@ -28,13 +28,15 @@ from penstock.catalog import (
     open_catalog,
     postgres_session,
 )
-from penstock.catalog.postgres import PostgresCatalog, look
+from penstock.catalog.postgres import PostgresCatalog, read_state
 from penstock.errors import CatalogError, CatalogUnusable, PenstockError, Retry, TableBusy
 from penstock.names import TableName
 from postgres import Postgres, discard, start_postgres
 
 MINUTE = timedelta(minutes=1)
 META = StreamTableMeta(name=TableName.parse("a"), table_id="id-a", path="/a", query="SELECT 1", definition_hash="h")
+
+pytestmark = pytest.mark.postgres
 
 
 @pytest.fixture
@@ -186,6 +188,7 @@ OPENER = """
 """
 
 
+@pytest.mark.process
 def test_many_processes_may_be_the_first(postgres_place: PostgresPlace) -> None:
     workers = [run_process(OPENER, postgres_place.address) for _ in range(4)]
     for worker in workers:
@@ -198,6 +201,7 @@ def test_many_processes_may_be_the_first(postgres_place: PostgresPlace) -> None:
     assert [worker.communicate(timeout=60)[0] for worker in workers] == ["0\n"] * 4
 
 
+@pytest.mark.process
 def test_a_fork_does_not_talk_over_its_parents_connection(catalog: PostgresCatalog, now: datetime) -> None:
     a = catalog.insert(META, [], now=now)
     child = os.fork()
@@ -320,7 +324,7 @@ def test_nothing_hangs_on_the_defaults_of_the_server(
 
 def refused(address: str, kind: type[PenstockError], match: str, caplog: pytest.LogCaptureFixture) -> PenstockError:
     caplog.set_level(logging.DEBUG)
-    for ask in (open_catalog, look):
+    for ask in (open_catalog, read_state):
         with pytest.raises(kind, match=match) as caught:
             ask(address)
         password = address.split(":")[2].split("@")[0]
@@ -340,7 +344,7 @@ def test_no_password_at_all_is_a_wrong_one(postgres: Postgres, monkeypatch: pyte
     with pytest.raises(CatalogUnusable, match="PGPASSWORD"):
         open_catalog(address)
     monkeypatch.setenv("PGPASSWORD", postgres.password)
-    assert look(address).server
+    assert read_state(address).server
 
 
 def test_an_unknown_user_and_an_unknown_database(postgres: Postgres, caplog: pytest.LogCaptureFixture) -> None:
@@ -434,9 +438,9 @@ def test_a_database_that_lacks_characters_is_refused(postgres: Postgres) -> None
 
 
 def test_looking_changes_nothing(postgres_place: PostgresPlace, postgres: Postgres) -> None:
-    assert look(postgres_place.address).schema_version == 0
+    assert read_state(postgres_place.address).schema_version == 0
     assert postgres.sql(f"SELECT 1 FROM pg_namespace WHERE nspname = '{postgres_place.schema}'") == []
     open_catalog(postgres_place.address).close()
-    state = look(postgres_place.address)
+    state = read_state(postgres_place.address)
     assert state.schema_version > 3
     assert abs(state.ahead) < MINUTE

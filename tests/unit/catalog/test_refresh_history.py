@@ -219,6 +219,7 @@ DOOMED = """
 """
 
 
+@pytest.mark.process
 @pytest.mark.kill
 def test_a_killed_worker_is_noticed_although_its_lease_runs_on(
     catalog: SqlCatalog, add: Callable[..., int], place: Place, now: datetime
@@ -260,6 +261,7 @@ COUNTER = """
 """
 
 
+@pytest.mark.process
 def test_processes_that_count_together_lose_nothing(
     catalog: SqlCatalog, add: Callable[..., int], place: Place, now: datetime
 ) -> None:

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import penstock
 from penstock.catalog.open_catalog import CATALOG_FILE, open_catalog
 from penstock.catalog.warehouse_folder import had_catalog, is_warehouse, warehouse_folder
-from penstock.cli.commands import app
+from penstock.cli.app import app
 from penstock.errors import CatalogLost, CatalogUnusable, InvalidSetting, WarehouseUnusable
 
 ADDRESSES = [
@@ -40,7 +40,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("address", ADDRESSES)
 def test_an_address_is_refused_by_every_way_in(here: Path, address: str) -> None:
-    for way_in in (penstock.open, penstock.look):
+    for way_in in (penstock.open, penstock.open_lazily):
         for place in (address, Path(address)):
             with pytest.raises(WarehouseUnusable):
                 way_in(place)
@@ -68,7 +68,7 @@ def test_an_address_is_no_file_of_a_catalog_and_no_folder_of_jars(
     with pytest.raises(CatalogUnusable):
         open_catalog(address)
     with pytest.raises(CatalogUnusable):
-        penstock.look(here, settings={"catalog": address})
+        penstock.open_lazily(here, settings={"catalog": address})
     from penstock.engine.spark.jars import resolve_jars
 
     monkeypatch.setenv("PENSTOCK_JARS", address)

@@ -22,6 +22,7 @@ def test_an_old_name_gives_what_the_new_one_gives(old: str) -> None:
     assert all(getattr(found, name) is getattr(new, name) for name in public)
 
 
+@pytest.mark.process
 def test_new_names_are_not_warned_about() -> None:
     code = "import penstock.changes.wire.change_event, penstock.changelog_types.checkpoint"
     assert subprocess.run([sys.executable, "-W", "error::DeprecationWarning", "-c", code], check=False).returncode == 0

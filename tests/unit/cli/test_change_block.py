@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from decimal import Decimal
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -11,14 +12,14 @@ from fake_tables import REVENUE, commit, revenue_commits
 from rich.console import Console
 
 from penstock.changes.wire.commit_changes import CommitChanges
-from penstock.cli.change_block import print_block
+from penstock.cli.render.change_block import print_block
 
 GREEN, RED, YELLOW, CYAN = "\x1b[1;32m", "\x1b[1;31m", "\x1b[1;33m", "\x1b[1;36m"
 
 
 def printed(changes: CommitChanges, limit: int = 0, *, colour: bool = True) -> str:
     out = io.StringIO()
-    system = "standard" if colour else None
+    system: Any = "standard" if colour else None
     print_block(
         Console(file=out, force_terminal=colour, color_system=system, width=100, markup=False, highlight=False),
         changes,

@@ -10,16 +10,18 @@ import sys
 import tomllib
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
-from fake_tables import NOON, FakeSubscription, FakeTables, RefreshResult, RepairReport, fake_openers, revenue_commits
+from fake_tables import NOON, FakeSubscription, FakeTables, fake_openers, idle, recorded, refreshed, revenue_commits
 from typer.testing import CliRunner, Result
 
-from penstock.cli import prompt
-from penstock.cli.commands import app
-from penstock.cli.desk import Desk
+from penstock.catalog.model import Action
+from penstock.cli.app import app
+from penstock.cli.commands.sql import prompt
+from penstock.cli.context.command_context import CommandContext
+from penstock.ddl.repair import RepairReport
 from penstock.errors import QueryFailed
+from penstock.refresh.result import RefreshResult, Report
 from penstock.settings import Settings
 
 COMMANDS = [
@@ -50,13 +52,15 @@ def test_every_command_is_listed() -> None:
     assert all(f"\n  {command} " in text for command in COMMANDS)
 
 
+@pytest.mark.process
 def test_help_does_not_load_spark() -> None:
-    code = "import sys; from penstock.cli.commands import app; app(['create', '--help'], standalone_mode=False)\n"
+    code = "import sys; from penstock.cli.app import app; app(['create', '--help'], standalone_mode=False)\n"
     code += "sys.exit(any(name.split('.')[0] in {'pyspark', 'deltalake', 'pyarrow', 'pandas'} for name in sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
 
 
-@pytest.mark.parametrize("module", ["typer", "penstock.cli.ctrl_c", "penstock.cli.versions"])
+@pytest.mark.process
+@pytest.mark.parametrize("module", ["typer", "penstock.cli.context.ctrl_c", "penstock.cli.commands.observe.versions"])
 def test_an_interrupt_while_the_code_is_loaded_is_one_line(module: str) -> None:
     code = f"""
 import os, signal, sys
@@ -237,7 +241,7 @@ def test_the_prompt_gathers_lines_until_a_semicolon(
     monkeypatch.setattr("builtins.input", lambda shown: next(lines))
     monkeypatch.setattr(prompt, "_remember_lines", lambda: None)
     tables = FakeTables()
-    prompt.converse(Desk(tables, False), 50, yes=False)
+    prompt.run_prompt(CommandContext(False, tables), 50, yes=False)
     asked = [call[1][0] for call in tables.calls if call[0] == "sql"]
     assert asked == ["SELECT *\nFROM revenue", "SELECT\n'a;b'", "SELECT * FROM missing"]
     shown = capsys.readouterr()
@@ -255,7 +259,7 @@ def test_the_prompt_helps_and_can_be_left_in_words(
     monkeypatch.setattr("builtins.input", lambda shown: next(lines))
     monkeypatch.setattr(prompt, "_remember_lines", lambda: None)
     tables = FakeTables()
-    prompt.converse(Desk(tables, False), 50, yes=False)
+    prompt.run_prompt(CommandContext(False, tables), 50, yes=False)
     assert not tables.calls
     assert "SHOW STREAM TABLES" in capsys.readouterr().out
 
@@ -272,7 +276,7 @@ def test_the_prompt_survives_control_c_and_ends_with_control_d(monkeypatch: pyte
     monkeypatch.setattr("builtins.input", answer)
     monkeypatch.setattr(prompt, "_remember_lines", lambda: None)
     tables = FakeTables()
-    prompt.converse(Desk(tables, False), 50, yes=False)
+    prompt.run_prompt(CommandContext(False, tables), 50, yes=False)
     assert [call[1][0] for call in tables.calls] == ["SELECT 1"]
 
 
@@ -283,7 +287,7 @@ def test_the_prompt_comes_back_after_changes_were_followed(
     monkeypatch.setattr("builtins.input", lambda shown: next(lines))
     monkeypatch.setattr(prompt, "_remember_lines", lambda: None)
     tables = FakeTables()
-    prompt.converse(Desk(tables, False), 2, yes=False)
+    prompt.run_prompt(CommandContext(False, tables), 2, yes=False)
     assert [call[1][0] for call in tables.calls] == ["SUBSCRIBE revenue", "SELECT 1"]
     shown = capsys.readouterr().out
     assert "… and 28 more" in shown
@@ -332,7 +336,7 @@ def test_a_commit_is_acknowledged_once_it_is_printed(warehouse: Path, monkeypatc
         made.append(FakeSubscription(revenue_commits()))
         return made[-1]
 
-    monkeypatch.setattr(FakeTables, "_subscribe", subscribed)
+    monkeypatch.setattr(FakeTables, "subscribe", subscribed)
     run(tables, "subscribe", "r", "--durable", "mailer", "--json", "-n", "2", "-w", str(warehouse))
     run(tables, "subscribe", "r", "--json", "-n", "2", "-w", str(warehouse))
     assert [each.acknowledged for each in made] == [[2, 6], []]
@@ -341,17 +345,19 @@ def test_a_commit_is_acknowledged_once_it_is_printed(warehouse: Path, monkeypatc
 class Failing(FakeTables):
     """Logs and raises as a refresh that fails does."""
 
-    def _refresh(self, name: str) -> Any:
+    @recorded
+    def refresh(self, name: str, *, progress: Report | None = None) -> RefreshResult:
         log = logging.getLogger("penstock.refresh")
         log.warning("a webhook does not answer")
         log.warning("default.revenue failed: division by zero", extra={"event": "refresh_failed"})
         raise QueryFailed(name="default.revenue", why="division by zero")
 
-    def _tick(self, now: datetime | None = None) -> Any:
+    @recorded
+    def tick(self, now: datetime | None = None) -> list[RefreshResult]:
         try:
-            return [FakeTables._refresh(self, "idle"), self._refresh("revenue")]
+            return [idle(), self.refresh("revenue")]
         except QueryFailed as error:
-            return [FakeTables._refresh(self, "idle"), RefreshResult("default.revenue", "INCREMENTAL", error=error)]
+            return [idle(), refreshed("default.revenue", Action.INCREMENTAL, error=error)]
 
 
 def test_a_refresh_that_fails_says_it_once(warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -378,7 +384,7 @@ def test_a_tick_shows_what_failed_beside_what_was_done(warehouse: Path, monkeypa
 
 def test_status_and_tick_say_that_the_catalog_is_paused(warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tables = FakeTables(healthy=False)
-    monkeypatch.setattr(FakeTables, "_tick", lambda tables, now=None: [])
+    monkeypatch.setattr(FakeTables, "tick", lambda tables, now=None: [])
     for command in ("status", "tick"):
         assert "penstock resume" in run(tables, command, "-w", str(warehouse)).stdout
 
@@ -386,8 +392,10 @@ def test_status_and_tick_say_that_the_catalog_is_paused(warehouse: Path, monkeyp
 @pytest.mark.parametrize("form", [(), ("--json",)])
 def test_a_repair_that_could_not_put_all_back_ends_with_1(warehouse: Path, form: tuple[str, ...]) -> None:
     class Lossy(FakeTables):
-        def _repair(self) -> RepairReport:
-            return RepairReport(["stream table default.a: could not be restored: why"], [], missing=("default.a",))
+        @recorded
+        def repair(self) -> RepairReport:
+            lines = ("stream table default.a: could not be restored: why",)
+            return RepairReport(lines, missing=("default.a",))
 
     told = run(Lossy(), "repair", *form, "-w", str(warehouse))
     assert (told.exit_code, "missing" in told.stdout) == (1, True)

@@ -12,12 +12,14 @@ from unittest.mock import patch
 
 import pytest
 import typer
-from fake_tables import FakeTables, fake_openers
+from fake_tables import FakeTables, fake_openers, recorded
 from typer.testing import CliRunner
 
-from penstock.cli.commands import app
-from penstock.cli.desk import Openers
+from penstock.api import StatementResult
+from penstock.cli.app import app
+from penstock.cli.context.command_context import Openers
 from penstock.errors import HasReaders
+from penstock.refresh.result import Report
 
 REMOVING_OR_REBUILDING = [
     ["drop", "other"],
@@ -118,7 +120,7 @@ def test_a_terminal_is_asked(warehouse: Path, arguments: list[str]) -> None:
 )
 def test_readers_that_would_break_are_a_question_of_their_own(warehouse: Path, arguments: list[str]) -> None:
     tables, shown = on_terminal("y\nn\n", arguments)
-    assert "default.top (it uses region). Do it all the same? [y/N]" in shown
+    assert "default.top (it uses region). Do it anyway? [y/N]" in shown
     assert cascades(tables) == [False]
     agreed, shown = on_terminal("y\ny\n", arguments)
     assert cascades(agreed) == [False, True]
@@ -145,9 +147,11 @@ def test_where_standard_input_is_closed_nobody_can_be_asked(warehouse: Path) -> 
 class Read(FakeTables):
     """A warehouse in which stream tables read what is to be dropped."""
 
-    def _sql(self, text: str, yes: bool = False) -> None:
+    @recorded
+    def sql(self, text: str, *, yes: bool = False, progress: Report | None = None) -> StatementResult:
         if not yes:
             raise HasReaders(statement=text, sources="shop.orders", readers="shop.revenue")
+        return StatementResult("nothing", (), ())
 
 
 def test_a_source_that_is_read_is_dropped_with_yes_or_after_a_question(warehouse: Path) -> None:
@@ -167,7 +171,7 @@ def test_a_source_that_is_read_is_dropped_with_yes_or_after_a_question(warehouse
         with terminal(answer, shown):
             app(arguments, obj=fake_openers(tables), standalone_mode=False)
         assert [keywords.get("yes", False) for _, _, keywords in tables.calls] == said
-        assert ("Do it all the same? [y/N]" in "".join(shown)) == bool(answer)
+        assert ("Do it anyway? [y/N]" in "".join(shown)) == bool(answer)
 
 
 @pytest.mark.parametrize(

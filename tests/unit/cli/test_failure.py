@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.cli.failure import told
+from penstock.cli.context.failure import as_data
 from penstock.errors import InvalidName
 
 
@@ -16,7 +16,7 @@ AnalysisException.__module__ = "pyspark.errors.exceptions.captured"
 
 def test_the_plan_of_spark_is_left_out() -> None:
     text = "[TABLE_OR_VIEW_NOT_FOUND] `x` cannot be found. SQLSTATE: 42P01; line 1 pos 14;\n'Project [*]\n+- 'R\n"
-    facts = told(AnalysisException(text))
+    facts = as_data(AnalysisException(text))
     assert facts["condition"] == "TABLE_OR_VIEW_NOT_FOUND"
     assert facts["message"].endswith("SQLSTATE: 42P01; line 1 pos 14")
 
@@ -25,13 +25,13 @@ def test_a_parse_error_of_spark_keeps_its_fragment() -> None:
     text = (
         "\n[PARSE_SYNTAX_ERROR] Syntax error at 'FORM'. (line 1, pos 9)\n\n== SQL ==\nselect * FORM x\n---------^^^\n"
     )
-    assert told(AnalysisException(text))["message"].endswith("---------^^^")
+    assert as_data(AnalysisException(text))["message"].endswith("---------^^^")
 
 
 def test_our_errors_are_told_as_they_are() -> None:
     error = InvalidName(name="a/b", why="slashes are not allowed", fix="Choose a name without them.")
-    assert told(error) == error.to_json()
+    assert as_data(error) == error.to_json()
 
 
 def test_anything_else_is_a_bug() -> None:
-    assert told(ZeroDivisionError("division by zero"))["condition"] == "INTERNAL"
+    assert as_data(ZeroDivisionError("division by zero"))["condition"] == "INTERNAL"

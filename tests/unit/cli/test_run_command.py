@@ -7,12 +7,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.process
+
 GOLDEN = Path(__file__).parents[2] / "golden" / "cli"
 HANGS = """
 import sys, threading, time
 from types import SimpleNamespace
 from fake_tables import FakeTables, fake_openers
-from penstock.cli.commands import app
+from penstock.cli.app import app
 
 class Hanging:
     def __init__(self): self.asked = threading.Event()

@@ -12,9 +12,9 @@ from fake_tables import FakeTables, Frame, fake_openers
 from pyspark.errors import PySparkException
 from typer.testing import CliRunner, Result
 
-from penstock.cli import prompt
-from penstock.cli.commands import app
-from penstock.cli.desk import Desk
+from penstock.cli.app import app
+from penstock.cli.commands.sql import prompt
+from penstock.cli.context.command_context import CommandContext
 
 
 @pytest.fixture
@@ -162,10 +162,12 @@ def test_a_script_that_fails_half_way_says_so_in_json(folder: Path) -> None:
 class Interrupted(FakeTables):
     """Ctrl-C is pressed while the query over `missing` runs."""
 
-    def _sql(self, text: str) -> Any:
+    def sql(self, text: str, **options: Any) -> Any:
+        answer = super().sql
         if "missing" in text:
+            self.calls.append(("sql", (text,), {}))
             raise KeyboardInterrupt
-        return super()._sql(text)
+        return answer(text, **options)
 
 
 def test_a_script_that_is_interrupted_says_how_far_it_came(folder: Path) -> None:
@@ -208,7 +210,7 @@ def test_the_prompt_says_what_of_a_line_was_not_run(
     monkeypatch.setattr("builtins.input", read)
     monkeypatch.setattr(prompt, "_remember_lines", lambda: None)
     tables = kind()
-    prompt.converse(Desk(tables, False), 50, yes=False)
+    prompt.run_prompt(CommandContext(False, tables), 50, yes=False)
     assert ran(tables) == ["INSERT INTO a VALUES (1)", "SELECT * FROM missing"]
     told = capsys.readouterr().err
     assert f"Statement 2 of 3 {how} (line 1): SELECT * FROM missing" in told

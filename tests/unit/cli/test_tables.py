@@ -13,9 +13,9 @@ import pytest
 from pyspark.sql import Row
 from rich.console import Console
 
-from penstock.cli.answers import answer_table
-from penstock.cli.document import dumps, plain
-from penstock.cli.tables import console, one_line, print_rows, shown
+from penstock.cli.render.document import dumps, plain
+from penstock.cli.render.statement_tables import statement_table
+from penstock.cli.render.tables import as_text, console, one_line, print_rows
 from penstock.names import Frontier, TableName
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -54,10 +54,10 @@ def test_values_read_like_sql() -> None:
 
 def test_structs_maps_and_arrays_show_their_fields() -> None:
     inner = Row(a=1, b="x")
-    assert shown(inner) == "{a: 1, b: x}"
-    assert shown([inner, None]) == "[{a: 1, b: x}, NULL]"
-    assert shown({"k": Row(z=Row(y=Decimal("0E-18")))}) == "{k: {z: {y: 0.000000000000000000}}}"
-    assert shown(Row("a", "a")(1, 2)) == "{a: 1, a: 2}"
+    assert as_text(inner) == "{a: 1, b: x}"
+    assert as_text([inner, None]) == "[{a: 1, b: x}, NULL]"
+    assert as_text({"k": Row(z=Row(y=Decimal("0E-18")))}) == "{k: {z: {y: 0.000000000000000000}}}"
+    assert as_text(Row("a", "a")(1, 2)) == "{a: 1, a: 2}"
 
 
 @pytest.mark.parametrize("width", [100, 140])
@@ -111,7 +111,7 @@ def test_a_terminal_is_used_in_its_whole_width(monkeypatch: pytest.MonkeyPatch, 
     ],
 )
 def test_answers_of_our_statements_read_as_tables(width: int, kind: str, columns: str, row: tuple[Any, ...]) -> None:
-    drawn = answer_table(kind, columns.split(), [row, row])
+    drawn = statement_table(kind, columns.split(), [row, row])
     assert drawn is not None
     out = Console(file=io.StringIO(), width=width, markup=False)
     out.print(drawn)

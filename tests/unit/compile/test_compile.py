@@ -8,8 +8,7 @@ import pytest
 
 from bound_queries import BY_TITLE, CASES, Build, Case, expression, read, same
 from penstock.compile.bound import BoundAggregate, BoundFilter, BoundJoin, BoundProject
-from penstock.compile.lower import lower
-from penstock.compile.passes.prune_columns import prune_columns
+from penstock.compile.passes.lower import operator_tree
 from penstock.compile.plan import compile_query
 from penstock.compile.stored import COUNT, SHOWN
 from penstock.errors import KeyColumnMissing
@@ -59,7 +58,7 @@ def test_a_filter_above_a_join_becomes_a_condition() -> None:
     build = Build()
     (left, t), (right, u) = build.scan("t"), build.scan("u")
     joined = BoundJoin(left, right, ())
-    tree = lower(BoundFilter(joined, (expression("({} = {})", "BOOLEAN", t["k"], u["k"]),)))
+    tree = operator_tree(BoundFilter(joined, (expression("({} = {})", "BOOLEAN", t["k"], u["k"]),)))
     assert isinstance(tree, InnerJoin)
     assert len(tree.conditions) == 1
 
@@ -72,7 +71,7 @@ def test_distinct_is_an_aggregate_without_calls() -> None:
 def test_a_column_selected_twice_is_one_column() -> None:
     build = Build()
     scan, t = build.scan("t")
-    tree = lower(BoundProject(scan, (same(t["k"]), same(t["k"]))))
+    tree = operator_tree(BoundProject(scan, (same(t["k"]), same(t["k"]))))
     assert len(tree.columns) == 1
 
 
@@ -84,7 +83,7 @@ def test_only_columns_in_use_are_read() -> None:
 def test_a_row_keeps_one_column_to_be_counted_by() -> None:
     build = Build()
     scan, _ = build.scan("t")
-    assert len(prune_columns(lower(scan), frozenset()).columns) == 1
+    assert len(operator_tree(scan).pruned(frozenset()).columns) == 1
 
 
 @pytest.mark.parametrize(
@@ -200,3 +199,21 @@ def test_rows_that_cannot_be_told_apart_are_refused(type_: str, reason: str) -> 
 def test_a_key_that_the_query_does_not_return_is_an_error() -> None:
     with pytest.raises(KeyColumnMissing, match="KEY names"):
         compile_query(BY_TITLE["declared key"].bound, ("nothing",))
+
+
+def test_a_plan_tells_its_passes_and_what_each_left() -> None:
+    assert BY_TITLE["inner join"].plan.passes == (
+        ("lower", "operators: 4, columns read: 7"),
+        ("prune_columns", "operators: 4, columns read: 4"),
+        ("admit", "operators: 4, columns read: 4"),
+        ("choose_store", "stored as bag"),
+    )
+
+
+def test_a_refused_query_does_not_reach_the_next_pass() -> None:
+    build = Build()
+    scan, t = build.scan("t")
+    column = replace(t["v"], type="VARIANT")
+    plan = compile_query(build.query(replace(scan, columns=(("v", column),)), (column,)))
+    assert [name for name, _ in plan.passes] == ["lower", "prune_columns", "admit"]
+    assert plan.passes[-1][1] == "NOT_COMPARABLE: v is of type VARIANT"

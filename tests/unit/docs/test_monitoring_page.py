@@ -28,7 +28,6 @@ from penstock.catalog import (
 from penstock.engine.run.workspace import Logs
 from penstock.monitor.monitor import Monitor
 from penstock.names import Frontier, TableName
-from penstock.schedule.grid import period
 from penstock.settings import Settings
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -55,7 +54,7 @@ def exported(tmp_path: Path) -> Iterator[dict[str, tuple[str, set[str]]]]:
         )
         number = catalog.insert(meta, [reads], now=NOW)
         catalog.acquire_lease(SCHEDULER, "host", timedelta(minutes=1), now=NOW)
-        monitor = Monitor(catalog, Settings, Logs(), lambda: NOW, "penstock:/w", period)
+        monitor = Monitor(catalog, Settings, Logs(), lambda: NOW, "penstock:/w")
         monitor.observe(
             RefreshRecord(
                 refresh_id="r", stream_table_id=number, name="default.revenue", action=Action.FULL,

@@ -9,7 +9,7 @@ from pathlib import Path
 from generate import DOCS
 
 from penstock.changes.ring.event_columns import NAMES
-from penstock.changes.ring.kv_watch import BUFFER_EVENTS, IDLE_SECONDS
+from penstock.subscribe.key_watch import BUFFER_EVENTS, IDLE_SECONDS
 from penstock.testing.published import Published
 from python_blocks import blocks
 
@@ -31,6 +31,6 @@ def test_the_examples(tmp_path: Path) -> None:
 
 def test_the_limits() -> None:
     text = PAGE.read_text(encoding="utf-8")
-    assert f"It holds {BUFFER_EVENTS:,} events" in text
+    assert f"at most {BUFFER_EVENTS:,} events wait" in text
     assert f"after {IDLE_SECONDS:.0f} seconds" in text
     assert f"Arrow columns: {', '.join(NAMES)} |" in text

@@ -30,6 +30,7 @@ def warehouse(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.jvm
 def test_whole_machine_is_ready(warehouse: Path) -> None:
     checks = diagnose(warehouse)
     assert [check for check in checks if not check.ok] == []

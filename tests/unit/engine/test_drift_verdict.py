@@ -41,6 +41,7 @@ def test_verdict(drift: SchemaDrift, verdict: Verdict) -> None:
     assert classify_drift(drift, ["a", "B"]) == verdict
 
 
+@pytest.mark.process
 def test_needs_no_spark() -> None:
     code = "import sys, penstock.engine.delta.drift_verdict; sys.exit('pyspark' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

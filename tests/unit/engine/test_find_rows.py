@@ -16,7 +16,8 @@ from pyspark.sql.types import DoubleType, LongType, StringType, StructField, Str
 
 from penstock.engine.delta.allow_list import Protocol
 from penstock.engine.delta.deletion_vector import write_vectors
-from penstock.engine.delta.delta_log import DataFile, Metadata, Snapshot
+from penstock.engine.delta.log_entry import DataFile, Metadata
+from penstock.engine.delta.snapshot import Snapshot
 from penstock.engine.read.file_columns import FileColumns
 from penstock.engine.write.find_rows import find_rows
 

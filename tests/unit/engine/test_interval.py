@@ -12,7 +12,7 @@ from test_delta_log import PROTOCOL, SCHEMA, add, metadata, remove, write
 
 from penstock.engine.delta.delta_log import DeltaLog
 from penstock.engine.delta.drift import schema_drift
-from penstock.engine.delta.interval import ChangeSet, Kind, Way, classify
+from penstock.engine.delta.interval import ChangeSet, ChangeSetKind, Way, classify
 from penstock.errors import FrontierLost, SourceMissing
 
 
@@ -30,7 +30,7 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def parts(found: ChangeSet) -> list[tuple[str, str, str, str]]:
+def parts(found: ChangeSet) -> list[tuple[str, ...]]:
     return [
         (
             part.way.value,
@@ -44,7 +44,7 @@ def test_appends_are_insert_only(root: Path) -> None:
     write(root, 2, add("c"))
     write(root, 3, add("d"))
     found = classify(DeltaLog(str(root)), 1, 3)
-    assert found.kind is Kind.FILES
+    assert found.kind is ChangeSetKind.FILES
     assert found.insert_only
     assert found.data_changed
     assert found.bytes == 20
@@ -84,7 +84,7 @@ def test_a_rearrangement_changes_nothing(root: Path) -> None:
     write(root, 2, remove("a", change=False), remove("b", change=False), add("c", 2 * BIG, change=False))
     write(root, 3, metadata(other="property"))
     found = classify(DeltaLog(str(root)), 1, 3)
-    assert found.kind is Kind.NONE
+    assert found.kind is ChangeSetKind.NONE
     assert not found.data_changed
     assert found.insert_only
     assert not found.drift
@@ -147,7 +147,7 @@ VECTOR = {"storageType": "u", "pathOrInlineDv": "x", "offset": 1, "sizeInBytes":
 def test_a_deletion_vector_needs_the_reader(root: Path) -> None:
     write(root, 2, remove("a"), add("a", BIG, deletionVector=VECTOR))
     found = classify(DeltaLog(str(root)), 1, 2)
-    assert found.kind is Kind.READER
+    assert found.kind is ChangeSetKind.READER
     assert not found.insert_only
     assert "deletion vector" in found.reader_because
 
@@ -156,7 +156,7 @@ def test_a_deletion_vector_that_the_interval_does_not_read_is_no_obstacle(root: 
     write(root, 2, remove("a"), add("a", BIG, deletionVector=VECTOR))
     write(root, 3, add("c"))
     found = classify(DeltaLog(str(root)), 2, 3)
-    assert found.kind is Kind.FILES
+    assert found.kind is ChangeSetKind.FILES
     assert found.insert_only
 
 
@@ -172,9 +172,9 @@ def test_the_feed_of_a_table_that_needs_the_reader_can_be_insert_only(root: Path
     write(root, 2, odd)
     write(root, 3, add("c"))
     found = classify(DeltaLog(str(root)), 2, 3)
-    assert (found.kind, found.parts[0].way, found.insert_only) == (Kind.READER, Way.FEED, True)
+    assert (found.kind, found.parts[0].way, found.insert_only) == (ChangeSetKind.READER, Way.FEED, True)
     # A protocol in between is enough.
-    assert classify(DeltaLog(str(root)), 1, 3).kind is Kind.READER
+    assert classify(DeltaLog(str(root)), 1, 3).kind is ChangeSetKind.READER
 
 
 def columns(*names: str, kind: str = "long", ids: bool = False, nullable: bool = True) -> str:
@@ -227,7 +227,7 @@ def test_replaced_and_recreated(root: Path) -> None:
 
 def test_no_interval(root: Path) -> None:
     found = classify(DeltaLog(str(root)), 1, 1)
-    assert (found.kind, found.rows_estimate, found.bytes) == (Kind.NONE, 0, 0)
+    assert (found.kind, found.rows_estimate, found.bytes) == (ChangeSetKind.NONE, 0, 0)
 
 
 def test_the_feed_counts_only_if_it_was_on_throughout(root: Path) -> None:

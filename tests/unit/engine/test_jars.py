@@ -69,7 +69,7 @@ def test_local_repository_is_copied(tmp_path: Path, home: Path) -> None:
 def test_half_filled_repository_leaves_the_rest_to_the_next_way(tmp_path: Path, home: Path) -> None:
     put_into_repository(home / ".m2" / "repository", TWO[0], CONTENT["delta-one"])
     put_into_repository(home / ".m2" / "repository", TWO[1], b"")
-    asked = []
+    asked: list[Jar] = []
 
     def next_way(wanted: Sequence[Jar], scratch: Path) -> str:
         asked.extend(wanted)
@@ -150,6 +150,9 @@ def test_jars_match_the_python_package() -> None:
     assert version("delta-spark") == DELTA_VERSION
 
 
+@pytest.mark.jvm
+@pytest.mark.process
+@pytest.mark.network
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["Maven", "Spark's resolver"])
 def test_real_resolution(tmp_path: Path, way: str) -> None:
@@ -159,6 +162,9 @@ def test_real_resolution(tmp_path: Path, way: str) -> None:
     assert [file.name for file in found] == [jar.name for jar in JARS]
 
 
+@pytest.mark.jvm
+@pytest.mark.process
+@pytest.mark.network
 @pytest.mark.slow
 def test_real_maven_recovers_from_a_damaged_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if shutil.which("mvn") is None:

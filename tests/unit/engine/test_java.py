@@ -32,12 +32,14 @@ def test_version_of_banner(banner: str, major: int | None) -> None:
     assert java_version(banner) == major
 
 
+@pytest.mark.process
 def test_java_home_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fake_java(tmp_path, 'openjdk version "21.0.1"')
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     assert require_java() == f"Java 21 ({tmp_path / 'bin' / 'java'})"
 
 
+@pytest.mark.process
 def test_old_java_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fake_java(tmp_path, 'java version "1.8.0_392"')
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))

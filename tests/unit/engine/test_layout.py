@@ -11,8 +11,9 @@ from pyspark.sql.types import DoubleType, LongType, StringType, StructField, Str
 
 from penstock.engine.delta.allow_list import Protocol
 from penstock.engine.delta.deletion_vector import DeletionVector
-from penstock.engine.delta.delta_log import DataFile, Metadata, Snapshot
-from penstock.engine.read.pruning import share_touched, told_apart
+from penstock.engine.delta.log_entry import DataFile, Metadata
+from penstock.engine.delta.snapshot import Snapshot
+from penstock.engine.read.pruning import prunes_well, share_touched
 from penstock.engine.write import layout
 from penstock.engine.write.layout import clusterable, expected_share, file_layout, files_wanted, needs_optimizing
 
@@ -56,8 +57,8 @@ def test_sorted_files_are_touched_one_at_a_time_and_scattered_ones_nearly_all() 
     for column in ("k", "s"):
         assert share_touched(snapshot(SORTED), [column]) == 1 / 16
         assert (share_touched(snapshot(SCATTERED), [column]) or 0) > 0.8
-        assert told_apart(snapshot(SORTED), column)
-        assert not told_apart(snapshot(SCATTERED), column)
+        assert prunes_well(snapshot(SORTED), column)
+        assert not prunes_well(snapshot(SCATTERED), column)
     assert share_touched(snapshot(SORTED), ["d"]) is None
     assert share_touched(snapshot([({}, {})]), ["k"]) is None
     assert share_touched(snapshot([]), ["k"]) is None
@@ -93,7 +94,9 @@ def test_vectors_that_hide_many_rows_are_purged() -> None:
     held = file_layout(snapshot(SORTED, hidden=10), ["k"])
     assert (held.deletion_vectors, held.hidden_rows) == (True, 160)
     assert not file_layout(snapshot(SORTED), ()).deletion_vectors
-    assert file_layout(snapshot(SORTED, **{"delta.enableDeletionVectors": "true"}), ()).deletion_vectors
+    assert file_layout(
+        snapshot(SORTED, 8 * MIB, 100_000, 0, **{"delta.enableDeletionVectors": "true"}), ()
+    ).deletion_vectors
 
 
 def test_clusterable_columns_have_trusted_types_and_more_than_one_value() -> None:

@@ -26,10 +26,11 @@ from pyspark.sql.types import (
 )
 
 from penstock.engine.delta.allow_list import Protocol
-from penstock.engine.delta.delta_log import DataFile, Metadata, Snapshot
+from penstock.engine.delta.log_entry import DataFile, Metadata
+from penstock.engine.delta.snapshot import Snapshot
 from penstock.engine.read import pruning
 from penstock.engine.read.large_sources import LargeSources
-from penstock.engine.read.pruning import Bounds, Range, bounds_of, keep_file, row_filter, told_apart
+from penstock.engine.read.pruning import Bounds, Range, bounds_of, keep_file, prunes_well, row_filter
 
 TYPES: dict[str, DataType] = {
     "i": IntegerType(),
@@ -265,9 +266,9 @@ def snapshot(spans: list[tuple[int, int]], rows: int | None = 100_000) -> Snapsh
 def test_keys_are_worth_collecting_for_a_large_table_in_their_order(
     spans: list[tuple[int, int]], rows: int | None, worth: bool
 ) -> None:
-    assert told_apart(snapshot(spans, rows), "l") is worth
-    assert not told_apart(snapshot(spans, rows), "d")
-    assert not told_apart(snapshot(spans, rows), "nothing")
+    assert prunes_well(snapshot(spans, rows), "l") is worth
+    assert not prunes_well(snapshot(spans, rows), "d")
+    assert not prunes_well(snapshot(spans, rows), "nothing")
 
 
 @pytest.mark.parametrize(

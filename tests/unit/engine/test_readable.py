@@ -117,6 +117,7 @@ def test_a_source_that_is_whole_is_readable(source: Path) -> None:
     require_readable(DeltaLog(str(source)))
 
 
+@pytest.mark.process
 def test_a_source_that_may_not_be_read_is_out_of_reach_and_not_gone(source: Path) -> None:
     (source / "_delta_log").chmod(0)
     # Root ignores modes.

@@ -114,6 +114,8 @@ def test_commit_conflicts_arrive_as_typed_exceptions(spark: SparkSession) -> Non
     assert isinstance(convert_exception(thrown), ConcurrentAppendException)
 
 
+@pytest.mark.jvm
+@pytest.mark.process
 @pytest.mark.slow
 def test_nothing_is_printed_and_nothing_lands_in_the_working_directory(tmp_path: Path) -> None:
     cwd = tmp_path / "cwd"
@@ -125,6 +127,8 @@ def test_nothing_is_printed_and_nothing_lands_in_the_working_directory(tmp_path:
     assert sorted(each.name for each in (tmp_path / "ware house").iterdir()) == ["logs", "tables"]
 
 
+@pytest.mark.jvm
+@pytest.mark.process
 @pytest.mark.slow
 def test_spark_talks_when_asked_to(tmp_path: Path) -> None:
     done = run_script(QUIET_RUN, tmp_path / "warehouse", tmp_path, PENSTOCK_SPARK_LOG="info")
@@ -132,12 +136,15 @@ def test_spark_talks_when_asked_to(tmp_path: Path) -> None:
     assert "Running Spark version" in done.stderr
 
 
+@pytest.mark.jvm
+@pytest.mark.process
 @pytest.mark.slow
 def test_foreign_spark_home_and_connect_mode_are_not_followed(tmp_path: Path) -> None:
     done = run_script(QUIET_RUN, tmp_path / "warehouse", tmp_path, SPARK_HOME="/nowhere", SPARK_API_MODE="connect")
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.process
 def test_missing_java_is_said_before_spark_starts(tmp_path: Path) -> None:
     script = (
         "import sys; from pathlib import Path; from penstock.engine.spark.session import *; "

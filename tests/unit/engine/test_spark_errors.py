@@ -16,7 +16,7 @@ from pyspark.errors import AnalysisException, PySparkException
 
 from penstock.engine.failures.spark_errors import CONDITIONS, SQL_STATES, Link, Meaning, meaning_of, understood
 from penstock.engine.spark.jars import DELTA_VERSION
-from penstock.engine.write.storage import translated
+from penstock.engine.write.delta_rs_errors import translated
 from penstock.errors import (
     CommitConflict,
     DiskFull,

@@ -15,19 +15,14 @@ import penstock.engine.write.apply_delta_rs as apply_delta_rs
 import penstock.engine.write.merge_predicate as merge_predicate
 from penstock.engine.write.apply import Change
 from penstock.engine.write.commit import carry_frontier, commit
+from penstock.engine.write.commit_notes import layout_note
+from penstock.engine.write.delta_rs_errors import translated
 from penstock.engine.write.merge_predicate import OP
-from penstock.engine.write.storage import (
-    DELETION_VECTORS,
-    Layout,
-    Storage,
-    key_configuration,
-    layout_note,
-    read_commit,
-    translated,
-)
+from penstock.engine.write.storage import Storage
+from penstock.engine.write.table_properties import DELETION_VECTORS, Layout, key_configuration
 from penstock.errors import CommitConflict, InternalError, StorageError, StorageMissing, TableExists, UnstorableColumn
 from penstock.names import WEIGHT
-from stored import ID, SAMPLES, Model, apply_now, bag, record, schema, table
+from stored import ID, SAMPLES, Model, action_kinds, apply_now, bag, record, schema, table
 
 KEYED = schema(k="long", v="string")
 BAG = schema(k="long", v="double", **{WEIGHT: "long"})
@@ -198,7 +193,7 @@ class TestCommit:
         pin = storage.pin()
         assert pin.record is not None
         assert (pin.record.refresh_id, pin.transaction) == (latest.refresh_id, 1)
-        assert [set(action) for action in read_commit(storage.path, 2) or []] == [{"commitInfo"}, {"txn"}]
+        assert action_kinds(storage, 2) == ["commitInfo", "txn"]
 
     def test_a_used_number_is_refused(self, tmp_path: Path) -> None:
         storage = create(tmp_path)
@@ -392,7 +387,7 @@ class TestMerge:
             return right(column, merge_predicate.KeyRange(span.low, span.high, False), *more)
 
         storage, model = create(tmp_path), Model(KEYED, ("k",))
-        rows = [{"k": 1, "v": "a", OP: "u"}, {"k": None, "v": "a", OP: "u"}]
+        rows: list[dict[str, Any]] = [{"k": 1, "v": "a", OP: "u"}, {"k": None, "v": "a", OP: "u"}]
         monkeypatch.setattr(merge_predicate, "_range", wrong)
         for _ in range(2):
             model.apply("keyed", rows)

@@ -181,7 +181,7 @@ def test_an_interrupt_while_others_are_waited_for_is_raised_after_them() -> None
 
 
 def test_a_worker_that_cannot_be_had_is_an_error_and_not_a_wait_for_ever() -> None:
-    def no_thread(labour: Callable[[], None], number: int) -> threading.Thread:
+    def no_thread(worker_loop: Callable[[], None], number: int) -> threading.Thread:
         raise RuntimeError("no more threads")
 
     with pytest.raises(RuntimeError, match="no more threads"):

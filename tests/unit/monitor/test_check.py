@@ -12,7 +12,6 @@ from penstock.catalog import SqliteCatalog, Status
 from penstock.engine.run.workspace import Logs
 from penstock.monitor.monitor import Monitor
 from penstock.names import Frontier
-from penstock.schedule.grid import period
 from penstock.settings import Settings
 
 SECOND = timedelta(seconds=1)
@@ -34,14 +33,14 @@ def clock() -> Clock:
 
 
 def monitor(catalog: SqliteCatalog, clock: Clock) -> Monitor:
-    return Monitor(catalog, Settings, Logs(), clock.now, "penstock:/warehouse", period)
+    return Monitor(catalog, Settings, Logs(), clock.now, "penstock:/warehouse")
 
 
 def check(which: Monitor, clock: Clock, after: float) -> None:
     clock.at = NOON + after * SECOND
     which.check()
     deadline = time.monotonic() + 60
-    while which._looks._waiting:
+    while which._checks._waiting:
         assert time.monotonic() < deadline
         time.sleep(0.01)
 
@@ -56,7 +55,7 @@ def test_a_look_every_few_seconds(catalog: SqliteCatalog, add: Add, clock: Clock
     check(one, clock, 119)
     # Too soon after the last look to be one.
     check(one, clock, 121)
-    one._looks.close()
+    one._checks.close()
     assert events(catalog) == []
     two = monitor(catalog, clock)
     check(two, clock, 125)
@@ -83,4 +82,4 @@ def test_a_catalog_that_fails_is_logged_and_nothing_is_raised(
     one = monitor(catalog, clock)
     check(one, clock, 0)
     one.close()
-    assert "lookout fails: ZeroDivisionError" in caplog.text
+    assert "alert-check fails: ZeroDivisionError" in caplog.text

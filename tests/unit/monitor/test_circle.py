@@ -8,7 +8,7 @@ from pathlib import Path
 
 from monitored import NOON, Add
 
-from penstock.api import look
+from penstock.api import open_lazily
 from penstock.catalog import Dependency, SourceType, SqliteCatalog, Status, StreamTableMeta
 from penstock.monitor.health import health
 from penstock.monitor.status import status
@@ -45,7 +45,7 @@ def test_health_names_the_circle_and_the_catalog_is_said_to_answer(catalog: Sqli
 
 
 def test_diagnosis_says_what_to_do(tmp_path: Path) -> None:
-    with look(tmp_path) as tables:
+    with open_lazily(tmp_path) as tables:
         catalog = tables._warehouse.catalog
         for name, source in {"a": "b", "b": "a", "c": "b"}.items():
             meta = StreamTableMeta(name=TableName.parse(name), table_id=name, path="", query="", definition_hash="")

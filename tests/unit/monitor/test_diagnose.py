@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from penstock.api import look
+from penstock.api import open_lazily
 from penstock.catalog.model import (
     Action,
     Dependency,
@@ -22,11 +22,11 @@ from penstock.catalog.model import (
     StreamTableMeta,
 )
 from penstock.errors import DiskFull, InternalError, QueryFailed, QueryInvalid, SourceMissing
+from penstock.layout.retention import Holding
 from penstock.monitor.diagnose.case import Case, PendingSource
 from penstock.monitor.diagnose.diagnosis import diagnose
 from penstock.monitor.diagnose.findings import Finding
 from penstock.names import TableName
-from penstock.refresh.retention import Holding
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -254,7 +254,7 @@ def test_a_source_whose_log_is_damaged_need_not_be_brought_back(tmp_path: Path) 
     log = tmp_path / "orders" / "_delta_log"
     log.mkdir(parents=True)
     (log / f"{0:020}.json").write_text('{"commitInfo": {"times')
-    with look(tmp_path / "w") as tables:
+    with open_lazily(tmp_path / "w") as tables:
         catalog = tables._warehouse.catalog
         for name in ("orders", "gone"):
             reads = Dependency(

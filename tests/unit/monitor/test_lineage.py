@@ -23,7 +23,7 @@ from openlineage.client.serde import Serde
 from penstock.catalog import Action, RefreshRecord, RefreshStatus, SqliteCatalog
 from penstock.engine.delta.definition import Definition
 from penstock.engine.run.workspace import Logs
-from penstock.engine.write.storage import DEFINITION_KEY
+from penstock.engine.write.table_properties import DEFINITION_KEY
 from penstock.monitor.lineage import Lineage
 from penstock.monitor.lineage_event import run_id
 from penstock.names import Frontier

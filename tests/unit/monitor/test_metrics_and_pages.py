@@ -23,7 +23,6 @@ from penstock.errors import CatalogError
 from penstock.monitor.http import Page, Server, serve
 from penstock.monitor.monitor import Monitor
 from penstock.names import Frontier
-from penstock.schedule.grid import period
 from penstock.settings import Settings
 
 FILLED = {"is_populated": True, "status": Status.ACTIVE, "data_timestamp": NOON, "frontier": Frontier.of({}, NOON)}
@@ -38,7 +37,7 @@ class Samples(dict[tuple[str, tuple[str, ...]], float]):
 
 @pytest.fixture
 def monitor(catalog: SqliteCatalog) -> Iterator[Monitor]:
-    made = Monitor(catalog, Settings, Logs(), lambda: NOON + timedelta(seconds=30), "penstock:/warehouse", period)
+    made = Monitor(catalog, Settings, Logs(), lambda: NOON + timedelta(seconds=30), "penstock:/warehouse")
     yield made
     made.close()
 
@@ -140,7 +139,7 @@ def test_sinks_that_fail_or_drop_are_seen(catalog: SqliteCatalog, monkeypatch: p
         held.bind(("127.0.0.1", 0))
         nobody = f"http://127.0.0.1:{held.getsockname()[1]}/"
         monitor = Monitor(
-            catalog, lambda: Settings(alert_webhook_url=nobody), Logs(), lambda: NOON, "penstock:/warehouse", period
+            catalog, lambda: Settings(alert_webhook_url=nobody), Logs(), lambda: NOON, "penstock:/warehouse"
         )
         fault = CatalogError(path="", why="", fix="")
         monkeypatch.setattr(catalog, "record_alert", lambda _: (_ for _ in ()).throw(fault))
@@ -192,14 +191,14 @@ def test_a_refresh_does_not_fail_for_having_been_counted(
     catalog: SqliteCatalog, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     settings = Settings(lineage_url=f"file://{tmp_path}/lineage.jsonl")
-    monitor = Monitor(catalog, lambda: settings, Logs(), lambda: NOON, "penstock:/warehouse", period)
+    monitor = Monitor(catalog, lambda: settings, Logs(), lambda: NOON, "penstock:/warehouse")
     monitor.observe(ended(4711, status=RefreshStatus.RUNNING, ended_at=None))
     monitor.close()
     assert "there is no stream table" in caplog.text
 
 
 def test_closing_closes_the_servers(catalog: SqliteCatalog) -> None:
-    monitor = Monitor(catalog, Settings, Logs(), lambda: NOON, "penstock:/warehouse", period)
+    monitor = Monitor(catalog, Settings, Logs(), lambda: NOON, "penstock:/warehouse")
     server = monitor.serve()
     assert get(server, "/ready")[0] == 200
     monitor.close()

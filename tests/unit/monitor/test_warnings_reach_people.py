@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 from deltalake import DeltaTable, write_deltalake
 from monitored import NOON, Add
 
-from penstock.api import look as look_at
+from penstock.api import open_lazily
 from penstock.catalog import Alert, AlertEvent, Dependency, SourceType, SqliteCatalog, Status, StreamTableMeta
 from penstock.catalog.reader import CatalogReader
 from penstock.catalog.writer import CatalogWriter
@@ -17,15 +18,14 @@ from penstock.engine.run.workspace import Logs
 from penstock.monitor.monitor import Monitor
 from penstock.monitor.views import views_in
 from penstock.names import Frontier, TableName
-from penstock.schedule.grid import period
 from penstock.settings import Settings
 from penstock.testing.published import Published
 
 
-def look(catalog: CatalogWriter, now: datetime, **settings: int) -> None:
+def look(catalog: CatalogWriter, now: datetime, **settings: Any) -> None:
     """What the scheduler's loop does once."""
     held = Settings(**settings)
-    monitor = Monitor(catalog, lambda: held, Logs(), lambda: now, "penstock:/warehouse", period)
+    monitor = Monitor(catalog, lambda: held, Logs(), lambda: now, "penstock:/warehouse")
     monitor.check()
     monitor.close()
 
@@ -102,7 +102,7 @@ def test_changes_that_a_durable_subscription_may_lose_are_told_of_once(tmp_path:
 
 
 def test_a_lag_that_costs_more_than_somebody_asked_for_is_shown(tmp_path: Path) -> None:
-    with look_at(tmp_path) as tables:
+    with open_lazily(tmp_path) as tables:
         catalog = tables._warehouse.catalog
         for name, minutes, source in (("up", 10, "orders"), ("reader", 2, "up"), ("unread", None, "orders")):
             lag = None if minutes is None else timedelta(minutes=minutes)

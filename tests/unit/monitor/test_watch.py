@@ -138,8 +138,8 @@ def test_falling_behind_says_what_to_do() -> None:
 
 
 def test_the_lag_that_is_advised_is_long_enough() -> None:
+    from penstock.graph.grid import period
     from penstock.graph.lag import parse_target_lag
-    from penstock.schedule.grid import period
 
     second = timedelta(seconds=1)
     for takes in (0.3, 18.5, 30, 61, 1000, 12_345.6):

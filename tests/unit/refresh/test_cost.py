@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
 from penstock.catalog.model import Action, RefreshMode, RefreshRecord, RefreshStatus
-from penstock.refresh.cost import PROBE, Size, choose, prior
-from penstock.refresh.decide import Facts, decide
+from penstock.refresh.stages.cost import PROBE, Size, choose, prior
+from penstock.refresh.stages.decide import Facts, choose_action
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -95,7 +96,7 @@ def test_runs_of_alike_stream_tables_speak_before_ones_own() -> None:
 
 def test_what_is_stored_and_who_works_on_it_make_changes_dear() -> None:
     """A changed row of a projection is a stored row too, one of an aggregate is not; the driver's rows are cheap."""
-    known = {"at_rest_bytes": 30_000_000, "operators": frozenset({"scan", "project", "folded groups"})}
+    known: dict[str, Any] = {"at_rest_bytes": 30_000_000, "operators": frozenset({"scan", "project", "folded groups"})}
     folded, copied = (Size(200_000, 1_000_000, stored, **known) for stored in (1000, 1_000_000))
     assert prior(Action.INCREMENTAL, copied) > 2 * prior(Action.INCREMENTAL, folded)
     assert [choose(size, [], 2).action for size in (folded, copied)] == [Action.INCREMENTAL, Action.FULL]
@@ -207,20 +208,30 @@ def test_a_pinned_mode_never_looks_at_costs(mode: RefreshMode) -> None:
     dear = choose(Size(1_000_000, 1_000_000, 1000), [], 2)
     assert dear.action is Action.FULL
     facts = Facts(
-        mode=mode, is_populated=True, incremental=True, refusal=None, rebuild=None, data_changed=True, restless=False,
+        mode=mode, is_populated=True, incremental=True, refusal=None, rebuild=None, data_changed=True, volatile=False,
         choice=dear,
     )  # fmt: skip
-    assert decide(facts).action.value == mode.value
+    assert choose_action(facts).action.value == mode.value
 
 
 def test_auto_says_why_it_recomputes() -> None:
     dear = choose(Size(1_000_000, 1_000_000, 1000), [], 2)
     facts = Facts(
         mode=RefreshMode.AUTO, is_populated=True, incremental=True, refusal=None, rebuild=None, data_changed=True,
-        restless=False, choice=dear,
+        volatile=False, choice=dear,
     )  # fmt: skip
-    decision = decide(facts)
+    decision = choose_action(facts)
     assert (decision.action, decision.reason_code) == (Action.FULL, "CHEAPER")
     assert decision.reason is not None
     assert "incremental" in decision.reason
     assert "full" in decision.reason
+
+
+def test_without_learning_the_sizes_alone_decide_and_nothing_is_tried_out() -> None:
+    size = Size(changed=100, at_rest=1_000_000, stored=1000)
+    slow = newest_first(*(run(number, Action.INCREMENTAL, 900.0) for number in range(30)))
+    learned, guessed = choose(size, slow, 100), choose(size, slow, 100, learn=False)
+    assert learned.incremental.seconds > 100
+    assert guessed.incremental.seconds == choose(size, [], 0).incremental.seconds
+    assert (guessed.probe, guessed.incremental.runs, guessed.incremental.last) == (False, 30, 900.0)
+    assert "by sizes alone" in guessed.why

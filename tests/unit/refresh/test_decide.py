@@ -8,8 +8,8 @@ import pytest
 
 from penstock.catalog.model import Action, RefreshMode
 from penstock.compile.reasons import link
-from penstock.refresh.cost import PROBE, Choice, Estimate
-from penstock.refresh.decide import Decision, Facts, decide
+from penstock.refresh.stages.cost import PROBE, Choice, Estimate
+from penstock.refresh.stages.decide import Decision, Facts, choose_action
 
 MOVED = Facts(
     mode=RefreshMode.AUTO,
@@ -18,7 +18,7 @@ MOVED = Facts(
     refusal=None,
     rebuild=None,
     data_changed=True,
-    restless=False,
+    volatile=False,
 )
 QUIET = replace(MOVED, data_changed=False)
 REFUSED = replace(MOVED, incremental=False, refusal=("NON_DETERMINISTIC", "rand"))
@@ -39,7 +39,7 @@ FULL_IS_CHEAPER = Choice(Estimate(2, 5), Estimate(1, 5), Action.FULL)
         ),
         pytest.param(QUIET, Action.NO_DATA, None, id="quiet"),
         pytest.param(replace(QUIET, mode=RefreshMode.FULL), Action.NO_DATA, None, id="quiet in mode FULL"),
-        pytest.param(replace(QUIET, restless=True), Action.INCREMENTAL, None, id="the clock moved"),
+        pytest.param(replace(QUIET, volatile=True), Action.INCREMENTAL, None, id="the clock moved"),
         pytest.param(replace(MOVED, mode=RefreshMode.FULL), Action.FULL, "AS_ASKED", id="mode FULL"),
         pytest.param(REFUSED, Action.FULL, "NON_DETERMINISTIC", id="no delta rule"),
         pytest.param(MOVED, Action.INCREMENTAL, None, id="changes"),
@@ -56,13 +56,13 @@ FULL_IS_CHEAPER = Choice(Estimate(2, 5), Estimate(1, 5), Action.FULL)
     ],
 )
 def test_decision(facts: Facts, action: Action, code: str | None) -> None:
-    made = decide(facts)
+    made = choose_action(facts)
     assert (made.action, made.reason_code) == (action, code)
     assert code is None or (made.reason or "").endswith(f", see {link(code)}")
 
 
 def test_a_decision_against_the_mode_says_why() -> None:
     told = f"rand, see {link('NON_DETERMINISTIC')}"
-    assert decide(REFUSED) == Decision(Action.FULL, "NON_DETERMINISTIC", told)
+    assert choose_action(REFUSED) == Decision(Action.FULL, "NON_DETERMINISTIC", told)
     cheaper = f"{FULL_IS_CHEAPER.why}, see {link('CHEAPER')}"
-    assert decide(replace(MOVED, choice=FULL_IS_CHEAPER)).reason == cheaper
+    assert choose_action(replace(MOVED, choice=FULL_IS_CHEAPER)).reason == cheaper

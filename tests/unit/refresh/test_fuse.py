@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.refresh.fuse import is_blown, largest
+from penstock.refresh.stages.fuse import is_blown, largest
 
 
 @pytest.mark.parametrize(

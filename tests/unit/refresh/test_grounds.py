@@ -13,7 +13,7 @@ from deltalake import write_deltalake
 
 from penstock.catalog import Dependency, SourceType, StreamTableMeta
 from penstock.engine.delta.definition import Definition
-from penstock.engine.write.storage import DEFINITION_KEY
+from penstock.engine.write.table_properties import DEFINITION_KEY
 from penstock.refresh.grounds import Grounds, grounds
 from penstock.settings import Settings
 from penstock.testing.published import Published, PublishedTable
@@ -98,7 +98,7 @@ def test_another_definition_and_other_settings_change_them(ground: Ground) -> No
     seen = [ground.now()]
     ground.define(query="SELECT 2 AS k")
     seen.append(ground.now())
-    ground.warehouse.set_settings(Settings(fuse_factor=7))
+    ground.warehouse.set_settings(Settings(max_change_ratio=7))
     seen.append(ground.now())
     assert len(set(map(repr, seen))) == 3
 
@@ -127,9 +127,9 @@ def test_a_storage_that_is_away_and_back_changes_them(ground: Ground, tmp_path: 
 
 
 def test_what_cannot_be_seen_to_change_has_none(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
-    ground.define(restless=True)
+    ground.define(volatile=True)
     assert ground.now() is None
-    ground.define(restless=False, functions={"f": ""})
+    ground.define(volatile=False, functions={"f": ""})
     monkeypatch.setattr(ground.warehouse, "function_hash", lambda function: "")
     assert ground.now() is None
 

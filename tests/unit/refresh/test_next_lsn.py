@@ -9,13 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from penstock.catalog.model import Action, JournalEntry
-from penstock.engine.delta.definition import Definition
-from penstock.names import Frontier
-from penstock.refresh.attempt import Attempt
-from penstock.refresh.decide import Decision
-from penstock.refresh.next_lsn import next_lsn, was_filled
-from penstock.refresh.survey import Situation
+from penstock.catalog.model import JournalEntry
+from penstock.refresh.stages.next_lsn import next_lsn, was_filled
 from penstock.testing.changelog_oracle import assert_changelog
 from penstock.testing.published import EPOCH, Published, PublishedTable
 
@@ -42,18 +37,9 @@ def rested(world: Published) -> PublishedTable:
 def test_the_next_commit_goes_on_after_what_the_catalog_knows(world: Published) -> None:
     table, warehouse = rested(world), world.tables._warehouse
     pin, (meta,) = table.storage.pin(), warehouse.catalog.get_all()
-    definition = Definition.from_json(pin.definition)
-    frontier = Frontier.of({"orders": 9}, EPOCH)
     assert pin.record is None
     assert was_filled(pin, replace(meta, is_populated=False))
-    record = warehouse.refresher._commit_record(
-        Attempt(replace(meta, last_lsn=3)),
-        Decision(Action.FULL),
-        Situation(definition, None, frontier, {}, {}, None),
-        pin,
-        definition,
-    )
-    assert record.first_lsn == 4
+    assert next_lsn(pin, replace(meta, last_lsn=3), warehouse.catalog, EPOCH) == 4
 
 
 def test_what_a_reader_or_the_journal_has_seen_is_not_given_out_again(world: Published) -> None:

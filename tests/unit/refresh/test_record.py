@@ -24,10 +24,11 @@ from penstock.errors import (
 )
 from penstock.names import Frontier, TableName
 from penstock.refresh.attempt import Attempt, Quiet
+from penstock.refresh.graph_run import Skip
 from penstock.refresh.lease import HeldLease
 from penstock.refresh.record import Recorder
-from penstock.refresh.survey import Pins, Situation
-from penstock.refresh.tour import Skip
+from penstock.refresh.stages.pin import Pins
+from penstock.refresh.stages.survey import Surveyed
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -201,7 +202,7 @@ def test_whether_somebody_is_at_a_quiet_table_goes_by_the_clock_of_the_catalog(b
         weighted=False,
         has_hidden_rows=False,
     )
-    quiet = Quiet(Attempt(meta), Situation(definition, meta.frontier, after, {}, {}, None), meta.frontier, 1)
+    quiet = Quiet(Attempt(meta), Surveyed(definition, meta.frontier, after, {}, {}, None), meta.frontier, 1)
     ahead = Recorder(catalog, Logs(), lambda: catalog.now() + timedelta(days=1), book.told.append, lambda _: None)
     assert ahead.quiet([quiet]) == {}
     assert book.meta().frontier == meta.frontier

@@ -13,12 +13,18 @@ import pytest
 
 from penstock.catalog import Action, SqliteCatalog, StreamTableMeta
 from penstock.errors import LeaseLost
-from penstock.names import Frontier, TableName
+from penstock.names import Frontier, Interval, TableName
 from penstock.refresh import run
 from penstock.refresh.attempt import Attempt
-from penstock.refresh.decide import Decision
 from penstock.refresh.lease import hold
-from penstock.refresh.run import CARRY_AFTER, Refresher
+from penstock.refresh.run import Refresher
+from penstock.refresh.stages import commit as committing
+from penstock.refresh.stages.commit import CARRY_AFTER
+from penstock.refresh.stages.compute import Bytes, Computed, Figures
+from penstock.refresh.stages.decide import Decided, Decision
+from penstock.refresh.stages.pin import Pinned, Pins
+from penstock.refresh.stages.plan import Planned
+from penstock.refresh.stages.survey import Surveyed
 from penstock.settings import Settings
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -40,36 +46,33 @@ def test_who_lost_the_table_commits_neither_rows_nor_a_frontier(
 ) -> None:
     committed: list[object] = []
 
-    def commit(*what: object, **how: object) -> object:
+    def landed(*what: object, **how: object) -> object:
         committed.append(what)
         return SimpleNamespace(version=8, applier="test")
 
-    decision = Decision(action)
-    computed = SimpleNamespace(
-        redefined=None,
-        change=object() if changes else None,
-        decision=decision,
-        commit=commit,
-        rows_inserted=0,
-        rows_deleted=0,
-        events=0,
-        replaces=False,
-    )
-    monkeypatch.setattr(run, "compute", lambda *_: computed)
-    monkeypatch.setattr(run, "carry_frontier", commit)
     # The newest commit is so old that its frontier is to be carried into another one.
     record = SimpleNamespace(data_timestamp=NOW - 2 * CARRY_AFTER, last_lsn=1)
-    pin = SimpleNamespace(record=record, record_version=7, version=7, foreign=(), not_fast=None, marks=False)
-    definition = SimpleNamespace(hash="h", id="a")
-    work: Any = SimpleNamespace(storage=None, pin=pin, definition=definition, plan=None)
-    situation: Any = SimpleNamespace(before=None, after=Frontier.of({"t": 1}, NOW), cause=None)
+    state: Any = SimpleNamespace(record=record, record_version=7, version=7, foreign=(), not_fast=None, marks=False)
+    definition: Any = SimpleNamespace(hash="h", id="a")
     nothing: Any = None
-    refresher = Refresher(
-        catalog, Settings(), nothing, nothing, nothing, nothing, catalog.now, time.sleep, recorder=nothing
-    )
     attempt = Attempt(catalog.get_all()[0])
+    after = Frontier.of({"t": 1}, NOW)
+    pinned = Pinned(attempt.meta, definition, state, Pins({}, NOW), storage=nothing)
+    surveyed = Surveyed(definition, None, after, {}, {}, None)
+    planned = Planned(pinned, surveyed, workspace=nothing, plan=nothing, rebuild=None)
+    decided = Decided(planned, Decision(action), Interval(after, after), False, Settings())
+    figures = Figures(0, 0, 0, 0, 0, 0, 0, Bytes(0, 0, 0))
+    write: Any = SimpleNamespace() if changes else None
+    computed = Computed(decided, decided.decision, figures, write)
+    monkeypatch.setattr(run, "compute", lambda *_: computed)
+    monkeypatch.setattr(committing, "write_change", landed)
+    monkeypatch.setattr(committing, "carry_frontier", landed)
+    recorder: Any = SimpleNamespace(redefined=None, completed=None)
+    refresher = Refresher(
+        catalog, Settings(), nothing, nothing, nothing, nothing, catalog.now, time.sleep, recorder=recorder
+    )
     with hold(catalog, attempt.meta.id, MINUTE, catalog.now, time.sleep, timedelta(0)) as held:
         catalog.acquire_lease(attempt.meta.id, "elsewhere:1:abc", MINUTE, now=catalog.now() + 2 * MINUTE)
         with pytest.raises(LeaseLost, match="elsewhere:1:abc"):
-            refresher._carried_out(attempt, work, decision, situation, held, None)
+            refresher._carried_out(attempt, decided, held, None)
     assert committed == []

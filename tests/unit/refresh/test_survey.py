@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,16 +15,21 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from penstock.catalog import Dependency, SourceType, StreamTableMeta
+from penstock.engine.delta.delta_log import DeltaLog
 from penstock.engine.run.workspace import Logs
+from penstock.errors import QueryInvalid
 from penstock.names import Frontier, SourceVersion, TableName
-from penstock.refresh.survey import Pins, Situation, survey
+from penstock.refresh.stages import survey as surveying
+from penstock.refresh.stages.pin import Pins, Seen
+from penstock.refresh.stages.survey import Surveyed, Witnesses, survey, with_basis
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 META = StreamTableMeta(name=TableName.parse("a"), table_id="a", path="", query="", definition_hash="h")
 
 
-def known(source: str) -> Dependency:
-    return Dependency(source_id=source, source_name="shop.orders", source_type=SourceType.TABLE, columns_used=("id",))
+def witnesses(source: str, view_hash: str = "", function_hash: str | None = None) -> Witnesses:
+    known = Dependency(source_id=source, source_name="shop.orders", source_type=SourceType.TABLE, columns_used=("id",))
+    return Witnesses(Logs(), lambda _: [known], lambda _: view_hash, lambda _: function_hash)
 
 
 @pytest.fixture
@@ -32,15 +40,18 @@ def orders(tmp_path: Path) -> Path:
     return tmp_path / "orders"
 
 
-def surveyed(orders: Path, stored: int, pinned: int, stamp: datetime = NOW) -> tuple[Situation, str]:
+def seen(orders: Path, stored: int, pinned: int, stamp: datetime = NOW) -> tuple[Seen, str]:
     source = str(DeltaTable(str(orders)).metadata().id)
     before = Frontier({source: SourceVersion(stored)}, NOW, {"x": stored})
-    definition: Any = SimpleNamespace(sources={source: str(orders)}, views={}, functions={}, hash="h")
+    definition: Any = SimpleNamespace(sources={source: str(orders)}, views={}, functions={}, hash="h", reads={})
     record = SimpleNamespace(frontier=before, definition_hash="h")
-    pin: Any = SimpleNamespace(record=record, record_version=1, damaged=None)
-    pins = Pins({source: pinned}, stamp, {"x": pinned})
-    found = survey(META, definition, pin, pins, Logs(), lambda _: "", known, lambda _: None)
-    return found, source
+    state: Any = SimpleNamespace(version=1, record=record, record_version=1, damaged=None)
+    return Seen(META, definition, state, Pins({source: pinned}, stamp, {"x": pinned})), source
+
+
+def surveyed(orders: Path, stored: int, pinned: int, stamp: datetime = NOW) -> tuple[Surveyed, str]:
+    table, source = seen(orders, stored, pinned, stamp)
+    return survey(table, witnesses(source)), source
 
 
 def test_the_pins_are_what_is_read_and_what_is_shown(orders: Path) -> None:
@@ -74,11 +85,83 @@ def test_whoever_is_partly_ahead_of_the_pins_claims_nothing_of_what_it_shows(ord
     paths = {str(DeltaTable(str(path)).metadata().id): str(path) for path in (orders, tmp_path / "items")}
     first, second = paths
     before = Frontier({first: SourceVersion(3), second: SourceVersion(2)}, NOW, {"x": 3})
-    definition: Any = SimpleNamespace(sources=paths, views={}, functions={}, hash="h")
-    pin: Any = SimpleNamespace(
-        record=SimpleNamespace(frontier=before, definition_hash="h"), record_version=1, damaged=None
-    )
-    pins = Pins({first: 1, second: 4}, NOW, {"x": 1})
-    found = survey(META, definition, pin, pins, Logs(), lambda _: "", known, lambda _: None)
+    definition: Any = SimpleNamespace(sources=paths, views={}, functions={}, hash="h", reads={})
+    record = SimpleNamespace(frontier=before, definition_hash="h")
+    state: Any = SimpleNamespace(version=1, record=record, record_version=1, damaged=None)
+    found = survey(Seen(META, definition, state, Pins({first: 1, second: 4}, NOW, {"x": 1})), witnesses(first))
     assert {source: found.after.version(source) for source in paths} == {first: 3, second: 4}
     assert found.after.bases is None
+
+
+@pytest.fixture
+def classified(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """The logs that were read from one version to another."""
+    calls: list[Path] = []
+    plain = surveying.classify
+
+    def counted(log: DeltaLog, *given: Any) -> Any:
+        calls.append(Path(log.root))
+        return plain(log, *given)
+
+    monkeypatch.setattr(surveying, "classify", counted)
+    return calls
+
+
+def test_a_refresh_takes_over_what_its_check_has_found(orders: Path, classified: list[Path]) -> None:
+    table, source = seen(orders, stored=1, pinned=3)
+    found = with_basis(survey(table, witnesses(source)), table, Logs())
+    assert survey(table, witnesses(source), found) is found
+    assert classified == [orders]
+
+
+@pytest.mark.parametrize(
+    "now",
+    [
+        pytest.param(lambda table: replace(table, meta=replace(META, needs_reinit=True)), id="a rebuild was asked for"),
+        pytest.param(
+            lambda table: replace(table, pins=replace(table.pins, data_timestamp=NOW + timedelta(minutes=1))),
+            id="other pins",
+        ),
+        pytest.param(
+            lambda table: replace(table, state=SimpleNamespace(**{**vars(table.state), "version": 2})),
+            id="somebody committed to it",
+        ),
+        pytest.param(
+            lambda table: replace(table, definition=SimpleNamespace(**{**vars(table.definition), "hash": "i"})),
+            id="another definition",
+        ),
+    ],
+)
+def test_what_is_not_the_same_any_more_is_surveyed_again(
+    orders: Path, classified: list[Path], now: Callable[[Seen], Seen]
+) -> None:
+    table, source = seen(orders, stored=1, pinned=3)
+    found = with_basis(survey(table, witnesses(source)), table, Logs())
+    survey(now(table), witnesses(source), found)
+    assert classified == [orders, orders]
+
+
+def test_a_source_that_was_made_anew_is_surveyed_again(orders: Path, classified: list[Path]) -> None:
+    table, source = seen(orders, stored=1, pinned=3)
+    found = with_basis(survey(table, witnesses(source)), table, Logs())
+    shutil.rmtree(orders)
+    for number in range(5):
+        write_deltalake(str(orders), pa.table({"id": [number]}), mode="append")
+    again = survey(table, witnesses(source), found)
+    assert again.rebuild == ("SOURCE_CHANGED", "shop.orders was dropped and created again")
+    assert classified == [orders, orders]
+
+
+def test_views_and_functions_are_asked_about_every_time(orders: Path, classified: list[Path]) -> None:
+    table, source = seen(orders, stored=1, pinned=3)
+    definition: Any = SimpleNamespace(**{**vars(table.definition), "views": {"v": "1"}, "functions": {"f": "2"}})
+    table = replace(table, definition=definition)
+    found = with_basis(survey(table, witnesses(source, "1", "2")), table, Logs())
+    assert found.rebuild is None
+    redefined = survey(table, witnesses(source, "other", "2"), found)
+    assert (redefined.rebuild, redefined.cause) == (("VIEW_CHANGED", "view v was redefined"), "view:v")
+    other = survey(table, witnesses(source, "1", "other"), found)
+    assert (other.rebuild, other.cause) == (("UDF_CHANGED", "function f was redefined"), "f")
+    with pytest.raises(QueryInvalid, match="function f"):
+        survey(table, witnesses(source, "1", None), found)
+    assert classified == [orders]

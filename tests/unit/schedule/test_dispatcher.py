@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import random
 from collections.abc import Mapping
 from contextlib import nullcontext
@@ -17,8 +18,8 @@ from penstock.graph.dag import StreamGraph
 from penstock.graph.lag import resolve_lags
 from penstock.graph.order import order_refreshes
 from penstock.names import TableName
+from penstock.refresh.graph_run import Arrival, GraphPart, GraphRun
 from penstock.refresh.result import RefreshResult
-from penstock.refresh.tour import Arrival, Scene, Tour
 from penstock.schedule.backoff import Backoff
 from penstock.schedule.begin_due import begin_due
 from penstock.schedule.dispatcher import Dispatcher, Task
@@ -79,35 +80,37 @@ class Stage:
         lags = {key: held.lag for key, held in resolve_lags(graph, SECOND).items()}
         return Picture(dict(self.tables), graph, lags, self.dag_version)
 
-    def plan(self, now: datetime = NOW, woken: tuple[str, ...] = ()) -> set[str]:
+    def plan(self, now: datetime = NOW, woken: tuple[str, ...] = ()) -> builtins.set[str]:
         return set(self.dispatcher.plan(self.picture(), now, woken).wanted)
 
-    def begin(self, now: datetime = NOW, woken: tuple[str, ...] = ()) -> Tour:
+    def begin(self, now: datetime = NOW, woken: tuple[str, ...] = ()) -> GraphRun:
         plan = self.dispatcher.plan(self.picture(), now, woken)
         whole = self.graph()
         part = plan.wanted.union(*(whole.upstream(key) for key in plan.wanted)) & self.tables.keys()
         graph = self.graph(part)
         order = tuple(node.key for node in order_refreshes(graph, part))
-        tour = Tour(Scene({key: self.tables[key] for key in part}, graph, order, {}), plan.wanted, now, plan.resting)
-        self.dispatcher.begun(tour)
-        return tour
+        graph_run = GraphRun(
+            GraphPart({key: self.tables[key] for key in part}, graph, order, {}), plan.wanted, now, plan.resting
+        )
+        self.dispatcher.begun(graph_run)
+        return graph_run
 
     def start_all(self) -> list[Task]:
         return list(iter(self.dispatcher.next, None))
 
     def end_blocked(self, key: str, now: datetime = NOW) -> None:
         (task,) = [each for each in self.dispatcher.running if each.key == key]
-        task.tour.arrived[key] = Arrival(blocked=True)
+        task.graph_run.arrived[key] = Arrival(blocked=True)
         self.dispatcher.ended(task, None, QUICK, now)
 
     def end(
         self, task: Task, now: datetime = NOW, error: CommitConflict | None = None, took: timedelta = QUICK
     ) -> None:
         if error is None:
-            self.set(task.key, data_timestamp=task.tour.stamp)
-            task.tour.arrived[task.key] = Arrival(_result(Action.INCREMENTAL), version=1, bases={})
+            self.set(task.key, data_timestamp=task.graph_run.stamp)
+            task.graph_run.arrived[task.key] = Arrival(_result(Action.INCREMENTAL), version=1, bases={})
         else:
-            task.tour.arrived[task.key] = Arrival(blocked=True)
+            task.graph_run.arrived[task.key] = Arrival(blocked=True)
         self.dispatcher.ended(task, error, took, now)
 
 
@@ -212,11 +215,11 @@ def test_a_failed_table_rests_longer_each_time_and_is_forgiven_when_it_succeeds(
 
 def test_consumers_of_a_resting_table_are_told_and_go_on_when_it_is_back() -> None:
     stage = Stage({"a": "t", "b": "a"})
-    tour = stage.begin()
+    graph_run = stage.begin()
     stage.end(stage.start_all()[0], error=ERROR)
     [blocked] = stage.start_all()
-    assert "waiting for default.a" in str(tour.move(blocked.key))
-    tour.arrived["b"] = Arrival(_result(Action.SKIP), blocked=True)
+    assert "waiting for default.a" in str(graph_run.next_step(blocked.key))
+    graph_run.arrived["b"] = Arrival(_result(Action.SKIP), blocked=True)
     stage.dispatcher.ended(blocked, None, QUICK, NOW)
     assert stage.plan(NOW + SECOND) == set(), "b was tried for this stamp, a rests"
     later = NOW + 3 * SECOND
@@ -230,9 +233,9 @@ def test_consumers_of_a_resting_table_are_told_and_go_on_when_it_is_back() -> No
 def test_consumers_of_a_suspended_table_are_not_tried_at_every_stamp() -> None:
     stage = Stage({"a": "t", "b": "a"})
     stage.set("a", status=Status.SUSPENDED)
-    tour = stage.begin()
+    graph_run = stage.begin()
     for task in iter(stage.dispatcher.next, None):
-        tour.arrived[task.key] = Arrival(blocked=True)
+        graph_run.arrived[task.key] = Arrival(blocked=True)
         stage.dispatcher.ended(task, None, QUICK, NOW)
     assert stage.plan(NOW + timedelta(minutes=5)) == set()
     stage.set("a", status=Status.ACTIVE)
@@ -246,7 +249,7 @@ def test_a_table_that_somebody_else_holds_does_not_rest_longer_each_time() -> No
     for _ in range(8):
         stage.begin(now)
         [task] = stage.start_all()
-        task.tour.arrived["a"] = Arrival(blocked=True)
+        task.graph_run.arrived["a"] = Arrival(blocked=True)
         stage.dispatcher.ended(task, TableBusy(name="a", holder="x", until="soon"), QUICK, now)
         now += 3 * SECOND
         assert stage.plan(now) == {"a"}
@@ -257,10 +260,10 @@ def test_the_end_of_a_rest_frees_consumers_that_only_pull_the_table() -> None:
     stage = Stage({"u": "t", "c": "u"}, lag=86_400)
     stage.set("u", data_timestamp=NOW)
     stage.set("c", data_timestamp=NOW - timedelta(days=3))
-    tour = stage.begin()
+    graph_run = stage.begin()
     stage.end(stage.start_all()[0], error=ERROR)
     [blocked] = stage.start_all()
-    tour.arrived["c"] = Arrival(_result(Action.SKIP), blocked=True)
+    graph_run.arrived["c"] = Arrival(_result(Action.SKIP), blocked=True)
     stage.dispatcher.ended(blocked, None, QUICK, NOW)
     assert stage.plan(NOW + SECOND) == set()
     assert stage.plan(NOW + 3 * SECOND) == {"c"}
@@ -270,10 +273,10 @@ def test_a_woken_consumer_of_a_resting_table_is_told_once() -> None:
     stage = Stage({"u": "t", "c": "u"}, lag=86_400)
     stage.set("u", data_timestamp=NOW)
     stage.set("c", data_timestamp=NOW - timedelta(days=3))
-    tour = stage.begin()
+    graph_run = stage.begin()
     stage.end(stage.start_all()[0], error=ERROR)
     [blocked] = stage.start_all()
-    tour.arrived["c"] = Arrival(_result(Action.SKIP), blocked=True)
+    graph_run.arrived["c"] = Arrival(_result(Action.SKIP), blocked=True)
     stage.dispatcher.ended(blocked, None, QUICK, NOW)
     stage.set("c", data_timestamp=NOW)
     assert stage.plan(NOW + SECOND, woken=("c",)) == set()
@@ -309,7 +312,7 @@ def test_after_a_long_pause_what_is_left_sets_out_anew_to_the_newest_versions() 
     new = stage.begin(later)
     assert sorted(old.left()) == ["b", "c"]
     assert new.wanted == {"a", "b", "c"}
-    assert [each.tour for each in stage.start_all()] == [new]
+    assert [each.graph_run for each in stage.start_all()] == [new]
 
 
 def test_a_refresh_that_runs_through_a_pause_keeps_its_tour() -> None:
@@ -338,14 +341,14 @@ def test_a_tour_that_could_not_begin_is_tried_again_after_a_rest_not_at_the_next
         def woken(self, keys: object) -> frozenset[str]:
             return frozenset()
 
-        def begin(self, *what: object) -> Tour:
+        def begin(self, *what: object) -> GraphRun:
             raise CatalogError(why="gone for a moment", fix="wait")
 
     stage, clock = Stage({"a": "t"}, lag=86_400), FakeClock(NOW)
     stage.set("a", data_timestamp=NOW - timedelta(days=3))
-    workshop: Any = Down()
+    executor: Any = Down()
     with pytest.raises(CatalogError):
-        begin_due(stage.dispatcher, workshop, stage.picture(), clock, nullcontext())
+        begin_due(stage.dispatcher, executor, stage.picture(), clock, nullcontext())
     assert stage.plan(NOW + SECOND) == set()
     assert stage.plan(NOW + 3 * SECOND) == {"a"}
 
@@ -357,22 +360,22 @@ def test_a_tour_stands_for_the_moment_before_its_versions_were_pinned() -> None:
         def woken(self, keys: object) -> frozenset[str]:
             return frozenset()
 
-        def begin(self, wanted: frozenset[str], stamp: datetime, resting: frozenset[str]) -> Tour:
+        def begin(self, wanted: frozenset[str], stamp: datetime, resting: frozenset[str]) -> GraphRun:
             clock.sleep(5)
-            return Tour(Scene(stage.tables, stage.graph(), ("a",), {}), wanted, stamp, resting)
+            return GraphRun(GraphPart(stage.tables, stage.graph(), ("a",), {}), wanted, stamp, resting)
 
-    workshop: Any = Slow()
-    begin_due(stage.dispatcher, workshop, stage.picture(), clock, nullcontext())
-    assert [task.tour.stamp for task in stage.start_all()] == [NOW]
+    executor: Any = Slow()
+    begin_due(stage.dispatcher, executor, stage.picture(), clock, nullcontext())
+    assert [task.graph_run.stamp for task in stage.start_all()] == [NOW]
 
 
 def test_a_resumed_upstream_frees_its_consumers_at_once_not_at_their_next_stamp() -> None:
     stage = Stage({"u": "t", "c": "u"}, lag=86_400)
     stage.set("u", data_timestamp=NOW, status=Status.SUSPENDED)
     stage.set("c", data_timestamp=NOW - timedelta(days=3))
-    tour = stage.begin()
+    graph_run = stage.begin()
     for task in iter(stage.dispatcher.next, None):
-        tour.arrived[task.key] = Arrival(blocked=True)
+        graph_run.arrived[task.key] = Arrival(blocked=True)
         stage.dispatcher.ended(task, None, QUICK, NOW)
     assert stage.plan(NOW + SECOND) == set()
     stage.set("u", status=Status.ACTIVE)
@@ -401,12 +404,12 @@ def test_waits_are_bounded(failures: int) -> None:
 def test_a_table_whose_upstream_found_no_common_pins_is_tried_again_at_once() -> None:
     stage = Stage({"u": "t", "c": "u"})
     stage.set("u", data_timestamp=NOW)
-    tour = stage.begin()
+    graph_run = stage.begin()
     [task] = stage.start_all()
-    tour.arrived["u"] = Arrival(replace(_result(Action.SKIP), reason_code="INCONSISTENT_PINS"), blocked=True)
+    graph_run.arrived["u"] = Arrival(replace(_result(Action.SKIP), reason_code="INCONSISTENT_PINS"), blocked=True)
     stage.dispatcher.ended(task, None, QUICK, NOW)
     [blocked] = stage.start_all()
-    tour.arrived["c"] = Arrival(replace(_result(Action.SKIP), reason_code="UPSTREAM_BLOCKED"), blocked=True)
+    graph_run.arrived["c"] = Arrival(replace(_result(Action.SKIP), reason_code="UPSTREAM_BLOCKED"), blocked=True)
     stage.dispatcher.ended(blocked, None, QUICK, NOW)
     assert stage.plan(NOW + SECOND) == {"c"}
 
@@ -427,8 +430,8 @@ def test_a_late_table_that_waits_for_a_person_holds_nobody_back() -> None:
     stage = Stage({"stopped": "t", "slow": "t", "quick": "t", "late": "stopped slow quick"})
     stage.set("stopped", status=Status.SUSPENDED)
     stage.set("quick", data_timestamp=NOW)
-    tour = stage.begin()
-    tour.arrived["late"] = tour.arrived["quick"] = tour.arrived["stopped"] = Arrival(blocked=True)
+    graph_run = stage.begin()
+    graph_run.arrived["late"] = graph_run.arrived["quick"] = graph_run.arrived["stopped"] = Arrival(blocked=True)
     assert keys(stage.start_all()) == ["slow"]
     assert stage.plan(NOW + timedelta(minutes=1)) == {"quick"}
 
@@ -472,10 +475,10 @@ def test_slow_tables_never_have_all_workers() -> None:
 def test_a_table_that_a_person_brought_forward_rests_no_longer_nor_do_its_consumers() -> None:
     stage = Stage({"a": "t", "b": "a"})
     stage.dispatcher.backoff = Backoff(300 * SECOND, 300 * SECOND, random.Random(1))
-    tour = stage.begin()
+    graph_run = stage.begin()
     stage.end(stage.start_all()[0], error=ERROR)
     [blocked] = stage.start_all()
-    tour.arrived["b"] = Arrival(_result(Action.SKIP), blocked=True)
+    graph_run.arrived["b"] = Arrival(_result(Action.SKIP), blocked=True)
     stage.dispatcher.ended(blocked, None, QUICK, NOW)
     assert stage.plan(NOW + timedelta(minutes=1)) == set()
     stage.set("a", data_timestamp=NOW + timedelta(minutes=1))

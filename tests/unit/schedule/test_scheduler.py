@@ -8,22 +8,23 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from penstock.catalog import SCHEDULER, Action, Dependency, SourceType, SqliteCatalog, Status, StreamTableMeta
 from penstock.errors import CatalogError, CommitConflict, EngineUnavailable, PenstockError
 from penstock.graph.dag import StreamGraph
+from penstock.graph.grid import next_stamp
 from penstock.graph.lag import resolve_lags
 from penstock.graph.order import order_refreshes
 from penstock.names import Frontier, TableName
+from penstock.refresh.graph_run import Arrival, GraphPart, GraphRun, Skip, StayPut
 from penstock.refresh.result import RefreshResult
-from penstock.refresh.together import Outcome
-from penstock.refresh.tour import Arrival, Rest, Scene, Skip, Tour
+from penstock.refresh.run_graph import Outcome
 from penstock.schedule import scheduler as scheduler_module
 from penstock.schedule.clock import SystemClock
 from penstock.schedule.due import Picture
-from penstock.schedule.grid import next_stamp
 from penstock.schedule.leader import Candidate
 from penstock.schedule.running import Running
 from penstock.schedule.scheduler import Scheduler
@@ -35,7 +36,7 @@ READS = {"a": ["t"], "b": ["a"], "c": ["t"]}
 
 
 class Bench:
-    """A workshop whose refreshes are functions of the test."""
+    """A executor whose refreshes are functions of the test."""
 
     def __init__(self) -> None:
         self.tables = {
@@ -89,21 +90,21 @@ class Bench:
     def woken(self, keys: Collection[str]) -> frozenset[str]:
         return frozenset()
 
-    def begin(self, wanted: frozenset[str], stamp: datetime, resting: frozenset[str]) -> Tour:
+    def begin(self, wanted: frozenset[str], stamp: datetime, resting: frozenset[str]) -> GraphRun:
         self.before_begin()
         graph = self._graph()
         part = wanted.union(*(graph.upstream(key) for key in wanted)) & self.tables.keys()
         order = tuple(node.key for node in order_refreshes(graph, part))
-        return Tour(Scene({key: self.tables[key] for key in part}, graph, order, {}), wanted, stamp, resting)
+        return GraphRun(GraphPart({key: self.tables[key] for key in part}, graph, order, {}), wanted, stamp, resting)
 
-    def carry_out(self, tour: Tour, key: str) -> Outcome:
-        if isinstance(tour.move(key), Skip | Rest):
+    def carry_out(self, graph_run: GraphRun, key: str) -> Outcome:
+        if isinstance(graph_run.next_step(key), Skip | StayPut):
             return Outcome(Arrival(blocked=True))
         error = self.work(key)
         if error is not None:
             return Outcome(Arrival(blocked=True), error)
         self.done.append(key)
-        self.tables[key] = replace(self.tables[key], data_timestamp=tour.stamp)
+        self.tables[key] = replace(self.tables[key], data_timestamp=graph_run.stamp)
         result = RefreshResult(
             name=key,
             action=Action.INCREMENTAL,
@@ -112,7 +113,7 @@ class Bench:
             rows_inserted=0,
             rows_deleted=0,
             frontier=Frontier({}),
-            data_timestamp=tour.stamp,
+            data_timestamp=graph_run.stamp,
             version=1,
             seconds=0.0,
         )
@@ -136,7 +137,7 @@ def start(bench: Bench, tmp_path: Path) -> Iterator[Callable[..., Running]]:
     with SqliteCatalog(tmp_path / "catalog.db") as catalog:
         begun: list[Scheduler] = []
 
-        def start(**settings: int) -> Running:
+        def start(**settings: Any) -> Running:
             held = Settings(scheduler_interval_ms=20, **settings)
             scheduler = Scheduler(bench, catalog, lambda: held, SteadyClock(SystemClock()))
             begun.append(scheduler)
@@ -403,15 +404,15 @@ def test_a_worker_that_could_not_start_is_hired_again(
     monkeypatch.setattr(scheduler_module, "CRASH_PAUSE", 0.05)
     refused = [2]
 
-    def hire(labour: Callable[[], None], number: int) -> threading.Thread:
+    def new_thread(worker_loop: Callable[[], None], number: int) -> threading.Thread:
         if refused[0]:
             refused[0] -= 1
             raise RuntimeError("no thread to be had")
-        return threading.Thread(target=labour, daemon=True)
+        return threading.Thread(target=worker_loop, daemon=True)
 
     with SqliteCatalog(tmp_path / "catalog.db") as catalog:
         held = Settings(scheduler_interval_ms=20)
-        scheduler = Scheduler(bench, catalog, lambda: held, SteadyClock(SystemClock()), hire)
+        scheduler = Scheduler(bench, catalog, lambda: held, SteadyClock(SystemClock()), new_thread)
         running = Running(scheduler)
         until(lambda: set(bench.done) == set(READS))
         running.stop()

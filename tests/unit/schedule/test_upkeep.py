@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from penstock.api import look
+from penstock.api import open_lazily
 from penstock.catalog import Action, RefreshRecord, RefreshStatus, StreamTableMeta
 from penstock.graph.side_by_side import plain_thread
 from penstock.names import TableName
@@ -18,7 +18,7 @@ from penstock.testing.clock import FakeStopwatch
 
 
 def test_history_is_pruned_once_an_hour(tmp_path: Path) -> None:
-    with look(tmp_path) as tables:
+    with open_lazily(tmp_path) as tables:
         warehouse, stopwatch = tables._warehouse, FakeStopwatch()
         catalog, now = warehouse.catalog, warehouse.now()
         upkeep = Upkeep(warehouse, plain_thread, stopwatch)
@@ -54,7 +54,7 @@ def test_while_paused_no_table_is_laid_out(tmp_path: Path, monkeypatch: pytest.M
 
     monkeypatch.setattr(upkeep_module, "advise_one", advise_one)
     monkeypatch.setattr(upkeep_module, "REFRESHES", 0)
-    with look(tmp_path) as tables:
+    with open_lazily(tmp_path) as tables:
         upkeep = Upkeep(tables._warehouse, plain_thread, FakeStopwatch())
         meta = StreamTableMeta(name=TableName.parse("t"), table_id="t", path="", query="", definition_hash="")
         tables._warehouse.catalog.insert(meta, [], now=tables._warehouse.now())

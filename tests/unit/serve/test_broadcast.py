@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from penstock.serve import broadcasts as broadcasts_module
-from penstock.serve.broadcast import Broadcast
-from penstock.serve.broadcasts import LINGERING, Broadcasts
-from penstock.serve.choice import Choice
 from penstock.serve.limits import Limits
-from penstock.serve.reader import Reader
-from penstock.serve.sse import SSE
-from penstock.serve.table_changes import SILENT
+from penstock.serve.resources.sse import SSE
+from penstock.serve.streams import broadcasts as broadcasts_module
+from penstock.serve.streams.broadcast import Broadcast
+from penstock.serve.streams.broadcasts import LINGERING, Broadcasts
+from penstock.serve.streams.choice import Choice
+from penstock.serve.streams.framing import SILENT
+from penstock.serve.streams.reader import Reader
 from penstock.subscribe.start import Start
 from penstock.testing.published import Published
 

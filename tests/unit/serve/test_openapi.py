@@ -14,8 +14,8 @@ from starlette.routing import BaseRoute, Route, WebSocketRoute
 from penstock.serve.access import Access
 from penstock.serve.app import RESOURCES, all_routes
 from penstock.serve.context import Context
-from penstock.serve.openapi import document
-from penstock.serve.operation import Operation
+from penstock.serve.http.operation import Operation
+from penstock.serve.resources.openapi import document
 from penstock.testing.published import Published
 
 TYPES = {"string", "integer", "number", "boolean", "object", "array", "null"}
@@ -91,7 +91,7 @@ def _check_schema(schema: dict[str, Any], described: dict[str, Any]) -> None:
             found = found[part]
         _check_schema(found, described)
         return
-    kind = schema.get("type")
+    kind: Any = schema.get("type")
     assert "const" in schema or {*([kind] if isinstance(kind, str) else kind)} <= TYPES, schema
     assert set(schema.get("required", ())) <= set(schema.get("properties", {}))
     for each in schema.get("properties", {}).values():

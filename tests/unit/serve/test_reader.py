@@ -18,12 +18,12 @@ import pyarrow as pa
 import pytest
 
 from penstock.errors import InvalidValue
-from penstock.serve import piece as pieces_module
-from penstock.serve.broadcasts import Broadcasts
-from penstock.serve.choice import Choice
 from penstock.serve.limits import Limits
-from penstock.serve.piece import Piece, pieces_of
-from penstock.serve.reader import PIECES_AHEAD, Reader, SlowPolicy
+from penstock.serve.streams import piece as pieces_module
+from penstock.serve.streams.broadcasts import Broadcasts
+from penstock.serve.streams.choice import Choice
+from penstock.serve.streams.piece import Piece, pieces_of
+from penstock.serve.streams.reader import PIECES_AHEAD, Reader, SlowPolicy
 from penstock.subscribe.start import Start
 from penstock.testing.published import Published, PublishedTable
 

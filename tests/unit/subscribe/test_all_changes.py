@@ -95,7 +95,7 @@ def test_ring_and_tables_tell_the_same(world: Published, opened: list[AllChanges
     sales.commit(put=[{"k": 1, "v": 2}, {"k": 2, "v": 2}])
     log.commit(drop=[{"x": 0.5, "t": "a"}])
     log.commit(put=[{"x": 1.5, "t": "b"}], anew=True)
-    hot.look()
+    hot.catch_up()
     cold = ring(world, opened, 1000)
     assert (hot.stats().buffered_events, cold.stats().buffered_events) == (8, 0)
     assert hot.page(0, 100) == cold.page(0, 100)
@@ -107,7 +107,7 @@ def test_what_the_ring_evicts_is_counted_and_read_from_the_tables(world: Publish
     sales = one(world, "sales")
     sales.commit(put=[{"k": key, "v": 1} for key in range(5)])
     sales.commit(put=[{"k": 0, "v": 2}])
-    every.look()
+    every.catch_up()
     stats = every.stats()
     assert (stats.buffered_events, stats.current_lsn, stats.oldest_lsn, stats.evicted_events) == (3, 6, 4, 3)
     assert [event.lsn for event in every.page(0, 100).events] == [1, 2, 3, 4, 5, 6]
@@ -117,7 +117,7 @@ def test_what_the_ring_evicts_is_counted_and_read_from_the_tables(world: Publish
 def test_a_ring_of_nothing_gives_every_page(world: Published, opened: list[AllChanges]) -> None:
     every = ring(world, opened, 0)
     one(world, "sales").commit(put=[{"k": key, "v": 1} for key in range(3)])
-    every.look()
+    every.catch_up()
     assert [event.lsn for event in every.page(0, 2).events] == [1, 2]
     assert every.stats().evicted_events == 3
 
@@ -146,9 +146,9 @@ def test_tables_that_may_not_be_read_are_passed_over(world: Published, opened: l
     a, b = one(world, "a"), one(world, "b")
     for value in range(3):
         a.commit(put=[{"k": 1, "v": value}])
-        hot.look()
+        hot.catch_up()
         b.commit(put=[{"k": key, "v": value} for key in range(3)])
-        hot.look()
+        hot.catch_up()
     for every in (hot, ring(world, opened, 100)):
         page = every.page(0, 2, lambda name: name == "default.a")
         assert [event.lsn for event in page.events] == [1, 5]
@@ -162,9 +162,9 @@ def test_files_that_are_gone_are_told_with_the_next_that_are_not(world: Publishe
     a, b = one(world, "a"), one(world, "b")
     for value in range(3):
         a.commit(put=[{"k": key, "v": value} for key in range(2)])
-        journal.look()
+        journal.catch_up()
         b.commit(put=[{"k": 1, "v": value}])
-        journal.look()
+        journal.catch_up()
     lose(a, 2)
     every = ring(world, opened, 100)
     assert every.page(0, 100).next_lsn == 3
@@ -188,11 +188,11 @@ def test_a_dropped_table_stays_in_the_ring_and_is_told_as_lost_elsewhere(
     hot = ring(world, opened, 100)
     a, b = one(world, "a"), one(world, "b")
     a.commit(put=[{"k": 1, "v": 1}, {"k": 2, "v": 1}])
-    hot.look()
+    hot.catch_up()
     b.commit(put=[{"k": 1, "v": 1}])
-    hot.look()
+    hot.catch_up()
     a.commit(put=[{"k": 1, "v": 2}])
-    hot.look()
+    hot.catch_up()
     drop(world, a)
     assert [event.lsn for event in hot.page(0, 10).events] == [1, 2, 3, 4]
     cold = ring(world, opened, 100)
@@ -278,7 +278,7 @@ def data_files(table: PublishedTable) -> list[Path]:
 
 def test_a_commit_with_damaged_files_is_lost_and_the_others_are_not(world: Published, opened: list[AllChanges]) -> None:
     every, a, b = ring(world, opened, 100), one(world, "a"), one(world, "b")
-    with every._turn:
+    with every._tables.turn:
         a.commit(put=[{"k": 1, "v": 1}])
         for file in data_files(a):
             file.write_bytes(file.read_bytes()[:20])
@@ -307,7 +307,7 @@ def test_a_commit_that_contradicts_its_record_is_lost_and_the_others_are_not(
 
 def test_what_cannot_be_read_now_is_said_and_read_later(world: Published, opened: list[AllChanges]) -> None:
     every, a, b = ring(world, opened, 100), one(world, "a"), one(world, "b")
-    with every._turn:
+    with every._tables.turn:
         a.commit(put=[{"k": 1, "v": 1}])
         whole = {file: file.read_bytes() for file in data_files(a)}
         for file in whole:
@@ -315,7 +315,7 @@ def test_what_cannot_be_read_now_is_said_and_read_later(world: Published, opened
             file.symlink_to(file)
         be_earlier(a)
         b.commit(put=[{"k": 1, "v": 1}])
-        every.look()
+        every.catch_up()
     with pytest.raises(StorageUnreachable, match=r"default\.a"):
         every.page(0, 10)
     assert told(every.page(1, 10).events) == [(2, "default.b", "insert")]
@@ -344,3 +344,11 @@ def _until_two(every: AllChanges) -> list[Told]:
     while len(found := told(every.page(0, 10).events)) < 2 and time.monotonic() < until:
         time.sleep(0.05)
     return found
+
+
+def test_the_old_name_still_works(world: Published, opened: list[AllChanges]) -> None:
+    every, a = ring(world, opened, 100), one(world, "a")
+    a.commit(put=[{"k": 1, "v": 1}])
+    with pytest.warns(DeprecationWarning, match="catch_up"):
+        every.look()
+    assert every.stats().current_lsn > 0

@@ -172,7 +172,7 @@ def test_points_that_lie_ahead_or_are_gone_are_refused(world: Published) -> None
     for first in range(4):
         bag.commit(put=[{"v": first}])
     changelog = world.tables.changelog("bag")
-    with pytest.raises(NotReached, match=r"LSN 9 of default\.bag is not there yet"):
+    with pytest.raises(NotReached, match=r"LSN 9 of default\.bag does not exist yet"):
         locate(changelog, Start("lsn", 9))
     with pytest.raises(NotReached, match="version 99"):
         locate(changelog, Start("version", 99))

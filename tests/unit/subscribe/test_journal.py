@@ -125,7 +125,7 @@ def test_a_table_that_cannot_be_read_does_not_keep_others_waiting(world: Publish
 
 
 def test_only_what_nobody_can_read_is_pruned(world: Published, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(journal, "LOOK_AT_ONCE", 2)
+    monkeypatch.setattr(journal, "ENTRIES_AT_ONCE", 2)
     a, b = one(world, "a"), one(world, "b")
     for value in range(4):
         a.commit(put=[{"k": 1, "v": value}])

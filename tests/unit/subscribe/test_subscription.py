@@ -86,7 +86,7 @@ def test_a_snapshot_then_changes_without_gap_or_overlap(world: Published, bag: P
                 while len(seen) < first.row_count() + 5:
                     event = subscription.next(WAIT)
                     assert isinstance(event, Insert)
-                    seen += event.data.column("v").to_pylist()
+                    seen += [each["v"] for each in event.dicts() or ()]
             assert sorted(seen) == list(range(len(seen)))
     finally:
         stop.set()
@@ -120,7 +120,7 @@ def test_net_gives_all_that_waits_as_one(world: Published, bag: PublishedTable) 
         for v in (1, 2, 3):
             bag.commit(put=[row(v)])
         bag.commit(drop=[row(2)])
-        wait_until(lambda: len(subscription._waiting) == 4)
+        wait_until(lambda: len(subscription._inbox) == 4)
         assert subscription.resume()
         changes = subscription.next_commit(WAIT)
         assert changes is not None
@@ -300,7 +300,7 @@ def test_async_for_wakes_up_once_per_commit_and_blocks_nobody(world: Published, 
         writer = asyncio.to_thread(lambda: [bag.commit(put=[row(v)]) for v in range(1, 6)])
         task = asyncio.create_task(writer)
         async for event in subscription:
-            seen += event.data.column("v").to_pylist()
+            seen += [each["v"] for each in event.dicts() or ()]
             if len(seen) == 6:
                 subscription.cancel()
         await task
@@ -321,7 +321,7 @@ def test_a_cancelled_task_loses_nothing(world: Published, bag: PublishedTable) -
         await asyncio.to_thread(bag.commit, put=[row(1)])
         async for event in subscription:
             subscription.cancel()
-            return event.data.column("v").to_pylist()
+            return [each["v"] for each in event.dicts() or ()]
         return []
 
     assert asyncio.run(follow()) == [1]

@@ -68,28 +68,28 @@ def test_trouble_with_one_table_stops_nobody(
     other = world.bag("other", {"v": "long"})
     other.commit(put=[{"v": 0}], anew=True)
     bad, good = world.tables.subscribe("bag"), world.tables.subscribe("other")
-    look = TableFeed.look
+    look = TableFeed.new_commits
 
     def looked(table: TableFeed) -> list[Entry]:
         if table.name.endswith("bag"):
             raise OSError(5, "Input/output error")
         return look(table)
 
-    # Not during a look, which would still see the commit.
+    # Not while the feed reads the log, which would still see the commit.
     with bad._table.turn:
-        monkeypatch.setattr(TableFeed, "look", looked)
+        monkeypatch.setattr(TableFeed, "new_commits", looked)
     bag.commit(put=[{"v": 1}])
     other.commit(put=[{"v": 1}])
     assert isinstance(good.next(WAIT), Insert)
     assert bad.next(0.2) is None
-    monkeypatch.setattr(TableFeed, "look", look)
+    monkeypatch.setattr(TableFeed, "new_commits", look)
     assert isinstance(bad.next(WAIT), Insert)
 
 
 def test_a_loop_that_is_closed_wakes_nobody(world: Published, bag: PublishedTable) -> None:
     subscription = world.tables.subscribe("bag")
     loop = asyncio.new_event_loop()
-    waiting = loop.create_task(anext(aiter(subscription)))
+    waiting: asyncio.Task[Any] = loop.create_task(anext(aiter(subscription)))  # type: ignore[arg-type]
     loop.run_until_complete(asyncio.sleep(0.05))
     with world.tables.subscribe("bag") as other:
         waiting.get_coro().close()
@@ -176,17 +176,17 @@ def test_a_late_feed_tells_nothing_twice(
     world: Published, bag: PublishedTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = world.tables.subscribe("bag")
-    look = TableFeed.look
+    look = TableFeed.new_commits
 
     def unreachable(table: TableFeed) -> list[Entry]:
         raise StorageUnreachable(name=table.name, why="for a moment")
 
-    # Not during a look, which would still see the commit.
+    # Not while the feed reads the log, which would still see the commit.
     with first._table.turn:
-        monkeypatch.setattr(TableFeed, "look", unreachable)
+        monkeypatch.setattr(TableFeed, "new_commits", unreachable)
     bag.commit(put=[{"v": 1}])
     with world.tables.subscribe("bag", start="snapshot") as second:
-        monkeypatch.setattr(TableFeed, "look", look)
+        monkeypatch.setattr(TableFeed, "new_commits", look)
         assert isinstance(first.next(WAIT), Insert)
         snapshot = second.next(WAIT)
         assert isinstance(snapshot, Snapshot)

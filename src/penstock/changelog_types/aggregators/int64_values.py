@@ -11,7 +11,7 @@ import pyarrow as pa
 from penstock.errors import InvalidChange
 
 _ROWS = 2**30
-"""Halves of at most 33 bits, so many of them, still fit 64 bits."""
+"""The sum of this number of halves of at most 33 bits still fits 64 bits."""
 
 
 def int64_values(values: Any) -> npt.NDArray[np.int64]:

@@ -13,10 +13,10 @@ from typing import TypeVar
 
 import msgspec
 
+from penstock.changelog_types.changelog_record import ChangelogRecord
 from penstock.changelog_types.notations.joined_updates import joined_updates
 from penstock.changelog_types.notations.three_labels import ThreeLabels
 from penstock.changes.wire.cdc_envelope import CdcEnvelope, CdcSource
-from penstock.changes.wire.changelog_record import ChangelogRecord
 from penstock.errors import NotConvertible
 
 T = TypeVar("T")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from penstock.changes.wire.cdc_operation import CdcOperation
+from penstock.changelog_types.cdc_operation import CdcOperation
 from penstock.errors import UnreadableChange
 
 _NONE = 255
@@ -47,4 +47,4 @@ class FourCodes:
         return found
 
     def _unknown(self, code: int) -> UnreadableChange:
-        return UnreadableChange(what=self.name, why=f"{code} is none of {', '.join(map(str, self.codes))}")
+        return UnreadableChange(what=self.name, why=f"{code} is not one of {', '.join(map(str, self.codes))}")

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.changes.wire.cdc_operation import CdcOperation
+from penstock.changelog_types.cdc_operation import CdcOperation
 from penstock.errors import UnreadableChange
 
 
@@ -43,4 +43,4 @@ class FourLabels:
         return numbers.astype(np.uint8)
 
     def _unknown(self, label: object) -> UnreadableChange:
-        return UnreadableChange(what=self.name, why=f"{label!r} is none of {', '.join(self.labels)}")
+        return UnreadableChange(what=self.name, why=f"{label!r} is not one of {', '.join(self.labels)}")

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
-from penstock.changes.wire.cdc_operation import CdcOperation
-from penstock.changes.wire.changelog_record import ChangelogRecord
+from penstock.changelog_types.cdc_operation import CdcOperation
+from penstock.changelog_types.changelog_record import ChangelogRecord
 from penstock.errors import NotConvertible
 
 T = TypeVar("T")

@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
+from penstock.changelog_types.changelog_record import ChangelogRecord
 from penstock.changelog_types.notations.joined_updates import joined_updates
 from penstock.changelog_types.notations.three_labels import ThreeLabels
-from penstock.changes.wire.changelog_record import ChangelogRecord
 from penstock.errors import NotConvertible
 
 T = TypeVar("T")

@@ -46,7 +46,7 @@ class ThreeLabels:
             raise NotConvertible(
                 what=f"{self.name} {labels.filter(found.is_null())[0].as_py()!r}",
                 target="operations of rows",
-                why=f"it is none of {', '.join(known)}",
+                why=f"it is not one of {', '.join(known)}",
                 fix="Take such events apart before: a refresh is all old rows deleted and all new rows inserted.",
             )
         meaning = np.array([*range(3), *(self.labels.index(word) for word in self.also.values())])

@@ -22,7 +22,7 @@ _INSTANT = pa.timestamp("us", "UTC")
 
 
 def common_type(kinds: Sequence[Any], utc: bool) -> Any | None:
-    """The type that all of `kinds` are compared in; None if there is none. `utc` tells a session whose zone is UTC."""
+    """The type that all of `kinds` are compared in; None if there is none. `utc`: the session's zone is UTC."""
     families = {_family(kind) for kind in kinds} - {"null"}
     if not families:
         return pa.bool_()

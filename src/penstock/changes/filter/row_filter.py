@@ -89,7 +89,7 @@ class _Binder:
         self.read: dict[str, None] = {}
 
     def truth(self, node: Predicate) -> Callable[[pa.Table], Any]:
-        """What `node` says of each row; it must be a BOOLEAN."""
+        """The value of `node` for each row; it must be a BOOLEAN."""
         bound = self.bind(node)
         if pa.types.is_null(bound.kind):
             return lambda _: _NULL
@@ -102,7 +102,7 @@ class _Binder:
             case Column():
                 return self.column(node.name)
             case Constant():
-                return _constant(node.value, _shown(node.value))
+                return _constant(node.value, _sql_text(node.value))
             case LocalTimestamp():
                 return _constant(self.instant(node.at), f"TIMESTAMP '{node.at}'")
         return _Bound(pa.bool_(), "the condition", self.condition(node))
@@ -278,7 +278,7 @@ def _own_digits(bound: _Bound, other: Any) -> Any:
 
 
 def _refuse_out_of_reach(operator: str, tested: _Bound, limit: _Bound) -> None:
-    """Spark (4.2) takes `c < 9999999999999999999` over an integer for true and forgets the NULLs; nobody means it."""
+    """Spark (4.2) takes `c < 9999999999999999999` over an integer for true, also where `c` is NULL; refuse it."""
     if limit.constant is None or not pa.types.is_decimal(limit.kind) or not pa.types.is_integer(tested.kind):
         return
     value = limit.constant.as_py()
@@ -289,7 +289,7 @@ def _refuse_out_of_reach(operator: str, tested: _Bound, limit: _Bound) -> None:
         )
 
 
-def _shown(value: Any) -> str:
+def _sql_text(value: Any) -> str:
     held = value.as_py()
     if held is None:
         return "NULL"

@@ -1,6 +1,6 @@
 """Which rows of two tables are the same, bit by bit.
 
-NULL is the same as NULL and NaN as NaN; −0.0 and 0.0 differ, since a reader can tell them apart. Arrays, structs and
+NULL is the same as NULL and NaN as NaN; −0.0 and 0.0 differ, since a reader can distinguish them. Arrays, structs and
 maps are the same when their parts are, in order.
 """
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
-    """So many events of one operation."""
+    """Events of one operation, `count` of them."""
 
     operation: ChangeOperation
     collection: str
@@ -72,7 +72,7 @@ class Batch:
         return cls(ChangeOperation.REFRESH, collection, "refresh", 1, rows=contents)
 
     def last(self, count: int) -> Batch:
-        """So many of its last events: itself if it has no more, else a copy that lets go of the others."""
+        """Its last `count` events: itself if it has no more, else a copy without the others."""
         if self.count <= count:
             return self
         places = np.arange(self.count - count, self.count)
@@ -92,7 +92,7 @@ class Batch:
 
 
 def _copy(ids: Iterable[int] | NDArray[np.integer]) -> NDArray[np.uint64]:
-    """A copy, so that nobody changes what readers of the ring hold."""
+    """A copy, so that no caller changes what readers of the ring hold."""
     if isinstance(ids, np.ndarray):
         if ids.ndim != 1 or ids.dtype.kind not in "iu":
             raise InvalidRun(why=f"ids are a column of integers, not {ids.ndim}-dimensional {ids.dtype}")

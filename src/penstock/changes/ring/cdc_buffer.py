@@ -1,16 +1,16 @@
 """The ring: the newest changes of all collections, at most `max_size` events, for consumers that poll with an LSN.
 
-An LSN is given out and its event stored under the same lock. So events lie in the order of their LSNs, and a reader
+The ring assigns an LSN and stores its event under the same lock. So events lie in the order of their LSNs, and a reader
 that has seen LSN n can never be passed by a smaller one. The lock is held to count and to append, whatever the size of
 a batch: what is stored are *runs* (`run.py`), not rows.
 
     first LSN is 1 · next = previous + 1 · a batch of n takes n in a row, whether they fit or not
 
-A run is let go with its last event, and no run is longer than the ring: rows in memory stay below twice its size. The
+A run leaves with its last event, and no run is longer than the ring: rows in memory stay below twice its size. The
 contents of a REFRESH are one event, and stay as long as it does.
 
-A poll finds its place by bisection and takes parts of runs; objects are made outside the lock. What is evicted is
-counted, and a reader that was too slow is told how much it has missed (`polled.py`).
+A poll finds its place by bisection and takes parts of runs; objects are made outside the lock. The ring
+counts what it evicts, and every poll returns how many events its reader has missed (`polled.py`).
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class CdcBuffer:
         entity_kind: str,
         changed_columns: Sequence[str] | None,
     ) -> int:
-        """Add one event that says which columns an update changed, in the order given."""
+        """Add one event that says which columns an update changed, in that order."""
         _check_id(entity_id)
         columns = None if changed_columns is None else tuple(changed_columns)
         with self._changed:
@@ -112,7 +112,7 @@ class CdcBuffer:
     ) -> range:
         """Add batches in one go: their LSNs follow each other, nothing comes between, and readers wake up once.
 
-        `first_lsn` is for a ring that follows LSNs given out elsewhere; it must lie beyond the current one, and LSNs
+        `first_lsn` is for a ring that follows LSNs assigned elsewhere; it must lie beyond the current one, and LSNs
         that are left out count as lost.
         """
         if timestamp is not None and timestamp < 0:
@@ -140,7 +140,7 @@ class CdcBuffer:
     def emit_kv(
         self, operation: ChangeOperation, collection: str, key: str, entity_id: int, before: Any, after: Any
     ) -> int:
-        """Add a committed change of one key, for watchers and for everybody else."""
+        """Add a committed change of one key, for watchers and for all other readers."""
         return self.emit_kv_changes([KvChange(operation, collection, key, before, after, entity_id)]).start
 
     def emit_kv_changes(self, changes: Sequence[KvChange]) -> range:
@@ -159,7 +159,7 @@ class CdcBuffer:
         return range(first, first + len(changes))
 
     def poll(self, since_lsn: int, max_count: int) -> list[ChangeEvent]:
-        """Events after this LSN, oldest first, at most so many; they stay in the ring."""
+        """At most `max_count` events after this LSN, oldest first; they stay in the ring."""
         return self.poll_with_loss(since_lsn, max_count).events
 
     def poll_with_loss(self, since_lsn: int, max_count: int) -> Polled:
@@ -202,12 +202,12 @@ class CdcBuffer:
         return PolledRuns(entries, last, last - since_lsn - (max_count - left))
 
     def wait(self, since_lsn: int, timeout: float | None = None) -> bool:
-        """Wait until there is something after this LSN, or so many seconds; True if there is."""
+        """Wait up to `timeout` seconds for an event after this LSN; True if there is one."""
         with self._changed:
             return self._changed.wait_for(lambda: self._lsn > since_lsn, timeout)
 
     def current_lsn(self) -> int:
-        """The last LSN given out; 0 if none."""
+        """The last LSN that was assigned; 0 if none was."""
         with self._changed:
             return self._lsn
 
@@ -235,7 +235,7 @@ class CdcBuffer:
             )
 
     def _append(self, lsn: int, count: int, entry: Run | ChangeEvent) -> None:
-        """Give the LSNs out and store the entry. The caller holds the lock."""
+        """Assign the LSNs and store the entry. The caller holds the lock."""
         self._lsn = lsn + count - 1
         self._emitted += count
         self._starts.append(lsn)
@@ -245,7 +245,7 @@ class CdcBuffer:
             self._evict(self._held - self.max_size)
 
     def _evict(self, count: int) -> None:
-        """Take exactly so many events from the front."""
+        """Remove exactly this number of events from the front."""
         self._held -= count
         while count:
             entry = self._entries[self._head]

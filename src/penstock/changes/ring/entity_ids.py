@@ -2,8 +2,8 @@
 
     id = BLAKE2b, 8 bytes, of the canonical JSON of the key values; of all values where rows have no key
 
-Two keys can share an id, though it takes billions of rows until that is likely. An id says which row to look at again,
-and is no substitute for the key.
+Two keys can share an id, though it takes billions of rows until that is likely. An id says which row to read again,
+and does not replace the key.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The public kind of an item: one of seven words, whatever the kind is called inside."""
+"""The public kind of an item: one of seven words, whatever its internal name."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CONTAINED: Final = (KV, DOCUMENT, VECTOR)
 
 
 def public_item_kind(entity_kind: str) -> str:
-    """The kind as consumers see it. Several kinds share a word, so the way back is lost.
+    """The public kind. Several internal kinds share a word, so there is no way back.
 
     >>> [public_item_kind(kind) for kind in ("table", "graph_edge", "vector_document", "refresh")]
     ['row', 'edge', 'document', 'item']

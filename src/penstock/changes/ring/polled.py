@@ -2,7 +2,7 @@
 
     lost = next_lsn − since_lsn − changes in between
 
-Every LSN that was assigned after the cursor is either in the answer or lost: evicted from the ring, or given out
+Every LSN that was assigned after the cursor is either in the answer or lost: evicted from the ring, or assigned
 before a restart. A reader that has lost something reads the table's own changes instead.
 """
 

@@ -12,7 +12,7 @@ from penstock.changes.wire.commit_changes import CommitChanges
 
 
 def ring_batches(changes: CommitChanges, first: int, count: int) -> list[Batch]:
-    """So many events of a whole commit, beginning with the one at place `first`, which is 0 for its first event."""
+    """`count` events of a whole commit, from the one at place `first` on; its first event has place 0."""
     batches: list[Batch] = []
     place = 0
     for kind, was, now, lsns in changes.runs():

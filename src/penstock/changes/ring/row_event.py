@@ -1,7 +1,7 @@
 """A change of one row: which, when, and what kind of change.
 
-Named `ChangeEvent` as in the change buffer that it comes from; the event that carries Arrow batches to subscribers has
-the same name and a module of its own. Consumers that know nothing of keys and values ignore `kv`.
+The event that carries Arrow batches to subscribers is also called `ChangeEvent`, in a module of its own.
+Consumers that know nothing of keys and values ignore `kv`.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ class ChangeEvent(msgspec.Struct, frozen=True, gc=False):
     """0 if rows of this collection have none."""
     entity_kind: str
     changed_columns: tuple[str, ...] | None = None
-    """Of an update: the columns whose value differs, added and removed ones included. None: nobody has looked."""
+    """Of an update: the columns whose value differs, added and removed ones included. None: unknown."""
     kv: KvWatchEvent | None = None
 
     def rid(self) -> int:
-        """The id as consumers call it."""
+        """The id under its public name."""
         return self.entity_id
 
     def kind(self) -> str:
-        """The kind as consumers see it."""
+        """The public kind."""
         return public_item_kind(self.entity_kind)
 
     def touches(self, columns: frozenset[str]) -> bool:

@@ -1,7 +1,6 @@
 """A run: part of a batch with its LSNs, which are dense. Row i of the run has LSN `first_lsn + i`.
 
-The ring holds runs and hands out runs; a part of a run shares the arrays of the whole. Events are made when somebody
-asks.
+The ring holds runs and returns runs; a part of a run shares the arrays of the whole. `events` makes an object per row.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ class Run:
         return None if before is None else before.slice(self.start, self.count)
 
     def part(self, offset: int, count: int) -> Run:
-        """So many of its rows, from this one on."""
+        """`count` of its rows, from this one on."""
         if offset == 0 and count == self.count:
             return self
         return Run(self.first_lsn + offset, self.timestamp, self.batch, self.start + offset, count)

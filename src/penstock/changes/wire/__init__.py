@@ -1,4 +1,4 @@
-"""Changes as they are handed out: rows and events as Arrow and as JSON, byte by byte.
+"""The forms in which changes leave Penstock: rows and events as Arrow and as JSON, byte by byte.
 
 Imports nothing else of this package. Subscriptions, the server and the command line write these forms.
 """

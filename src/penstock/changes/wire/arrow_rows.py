@@ -1,4 +1,4 @@
-"""Rows in Arrow that go to whatever people work with; nothing is copied where the other side takes Arrow as it is."""
+"""Rows in Arrow, handed to other libraries; without a copy where the library takes Arrow as it is."""
 
 from __future__ import annotations
 

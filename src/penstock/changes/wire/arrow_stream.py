@@ -1,6 +1,6 @@
 """Arrow record batches as bytes and back.
 
-Bytes are never trusted: whatever is read is validated in full before anybody sees it.
+Bytes are never trusted: what is read is validated in full before it is returned.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """JSON in one form only: the same value gives the same bytes, so that payloads can be compared by their hash.
 
 Object keys are in byte order, without spaces; integers are exact at any size. A double that is a whole number up to
-2⁵³ is written without a fraction: readers that keep every number as a double cannot tell `1.0` from `1`, and what they
-pass on must hash alike. Minus zero keeps its sign. NaN and the infinities, which JSON lacks, are the words that Spark
-writes for them. Decimals are texts, dates and times ISO 8601, binary values base64.
+2⁵³ is written without a fraction: readers that keep every number as a double cannot distinguish `1.0` from `1`, and
+what they pass on must have the same hash. Minus zero keeps its sign. NaN and the infinities, which JSON lacks, are the
+words that Spark writes for them. Decimals are texts, dates and times ISO 8601, binary values base64.
 """
 
 from __future__ import annotations

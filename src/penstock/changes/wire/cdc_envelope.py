@@ -3,8 +3,8 @@
     c  create: after        u  update: before and after        d  delete: before        r  read, of a snapshot: after
 
 Keys come in the declared order. `before` and `after` are absent when there is none, never null; a null inside them is a
-NULL of the row and stays. Read, both absent and null mean none, for that is how Debezium itself writes them. How values
-look is said in `payload.py`.
+NULL of the row and stays. When an envelope is read, absent and null both mean none, because Debezium writes both.
+`payload.py` defines the forms of values.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class CdcEnvelope(msgspec.Struct, Generic[T], frozen=True, omit_defaults=True):
 
     @staticmethod
     def from_json(data: bytes | str) -> CdcEnvelope[dict[str, Any]]:
-        """Read an envelope whose rows are objects; keys it does not know are passed over."""
+        """Read an envelope whose rows are objects; keys it does not know are ignored."""
         try:
             return _DECODER.decode(data)
         except InvalidChange as error:

@@ -1,8 +1,8 @@
-"""What a subscriber gets: rows as an Arrow record batch, shared and never copied.
+"""The event that a subscriber receives: rows as an Arrow record batch, shared and never copied.
 
 Events cannot change, so a clone is the same event: handing one to a thousand subscribers costs a thousand references,
 however many rows it has. `timestamp` and `sequence` are attributes; watermarks and snapshots have no sequence (None).
-The row-level event of the change buffer has the same name elsewhere; it is another type in another module.
+The row-level event of the ring has the same name; it is another type in another module.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Any, ClassVar, Self
 
 import pyarrow as pa
 
+from penstock.changes.moved import in_library
 from penstock.changes.wire.arrow_rows import ArrowRows
-from penstock.changes.wire.changelog_record import ChangelogRecord
 from penstock.changes.wire.event_type import EventType
-from penstock.errors import InvalidChange, NotConvertible
+from penstock.errors import InvalidChange
 
 
 class ChangeEvent(ArrowRows, ABC):
@@ -54,32 +54,16 @@ class ChangeEvent(ArrowRows, ABC):
         return Snapshot(data, timestamp)
 
     @staticmethod
-    def from_changelog_record(record: ChangelogRecord[pa.RecordBatch], sequence: int) -> ChangeEvent:
-        """A record by itself: additions are an Insert, removals a Delete, also for one half of an update.
-
-        A weight of one keeps the batch itself; rows of a larger weight are repeated.
-        """
-        if not record.weight:
-            raise NotConvertible(
-                what="a record of weight 0", target="an event", why="it changes nothing", fix="Leave such records out."
-            )
-        copies = abs(record.weight)
-        data = record.data if copies == 1 else _repeated(record.data, copies)
-        return (Insert if record.weight > 0 else Delete)(data, record.timestamp, sequence)
+    def from_changelog_record(record: Any, sequence: int) -> ChangeEvent:
+        """Deprecated: `penstock.changelog_types.record_events.event_of_record`."""
+        event: ChangeEvent = in_library("event_of_record", "ChangeEvent.from_changelog_record")(record, sequence)
+        return event
 
     @staticmethod
-    def from_retraction(
-        before: ChangelogRecord[pa.RecordBatch], after: ChangelogRecord[pa.RecordBatch], sequence: int
-    ) -> Update:
-        """Both halves of an update, as `ChangelogRecord.retraction` makes them, in one event."""
-        if before.weight != -1 or after.weight != 1:
-            raise NotConvertible(
-                what=f"a pair of weights {before.weight} and {after.weight}",
-                target="an update",
-                why="an update takes one row away and adds one",
-                fix="Pass the record that goes first, each of one copy.",
-            )
-        return Update(before.data, after.data, after.timestamp, sequence)
+    def from_retraction(before: Any, after: Any, sequence: int) -> Update:
+        """Deprecated: `penstock.changelog_types.record_events.event_of_retraction`."""
+        event: Update = in_library("event_of_retraction", "ChangeEvent.from_retraction")(before, after, sequence)
+        return event
 
     def event_type(self) -> EventType:
         """Which of the five it is."""
@@ -198,7 +182,3 @@ class Snapshot(ChangeEvent):
 
     def arrow(self) -> pa.Table:
         return pa.Table.from_batches([self.data])
-
-
-def _repeated(batch: pa.RecordBatch, copies: int) -> pa.RecordBatch:
-    return pa.concat_batches([batch] * copies)

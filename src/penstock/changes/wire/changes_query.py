@@ -1,4 +1,4 @@
-"""What `GET /changes` was asked for. What cannot be read is as good as none; too large a limit is cut."""
+"""The parameters of `GET /changes`. A value that cannot be read counts as absent; a limit that is too large is cut."""
 
 from __future__ import annotations
 

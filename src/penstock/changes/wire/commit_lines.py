@@ -34,7 +34,7 @@ def envelope_lines(changes: CommitChanges) -> list[bytes]:
     for kind, was, now, lsns in changes.runs():
         fresh = kind == "refresh"
         places = [changes.last_lsn] * now.num_rows if fresh and now is not None else lsns.tolist()
-        told = envelopes(source, stamp, before=was, after=now, snapshot=fresh, sequences=places)
-        lines += zip(places, told, strict=True)
+        written = envelopes(source, stamp, before=was, after=now, snapshot=fresh, sequences=places)
+        lines += zip(places, written, strict=True)
     # An update that is seen as a row that goes or comes keeps its place among the updates.
     return [line for _, line in sorted(lines, key=itemgetter(0))]

@@ -1,14 +1,15 @@
 """What kind of event a subscriber gets, in one byte.
 
-Its weight says which way an event goes. It is no count of rows: an update has +1 here and leaves the number of rows as
-it was. Whoever needs multiplicities sums rows, not events.
+Its weight says which way an event goes. It does not count rows: an update has +1 here and leaves the number of rows as
+it was. To count, sum rows.
 """
 
 from __future__ import annotations
 
 from enum import Enum
+from typing import Any
 
-from penstock.changes.wire.cdc_operation import CdcOperation
+from penstock.changes.moved import in_library
 
 
 class EventType(Enum):
@@ -38,11 +39,11 @@ class EventType(Enum):
         return _TYPES[byte] if 0 <= byte < len(_TYPES) else None
 
     @staticmethod
-    def from_operation(operation: CdcOperation) -> EventType:
-        """The event an operation belongs to; both halves of an update belong to an UPDATE."""
-        return _BY_OPERATION[operation.value]
+    def from_operation(operation: Any) -> EventType:
+        """Deprecated: `penstock.changelog_types.record_events.event_type_of`."""
+        found: EventType = in_library("event_type_of", "EventType.from_operation")(operation)
+        return found
 
 
 _WEIGHTS = (1, -1, 1, 0, 1)
 _TYPES = tuple(EventType)
-_BY_OPERATION = (EventType.INSERT, EventType.DELETE, EventType.UPDATE, EventType.UPDATE)

@@ -1,4 +1,4 @@
-"""Rows as JSON objects, a whole table at once; how values look is said in `payload.py`."""
+"""Rows as JSON objects, a whole table at once; `payload.py` defines the forms of values."""
 
 from __future__ import annotations
 

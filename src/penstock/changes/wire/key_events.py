@@ -1,7 +1,7 @@
 """The events of a commit that concern watched keys, with the rows before and after as JSON.
 
-All rows anew are told as what they mean for the watcher: the row of a single key, or that it is gone (`after` is null);
-for a prefix, one event with the prefix itself as its key, after which every row under it follows.
+A commit with all rows anew becomes the row of a single key, or the fact that it is gone (`after` is null). For a prefix
+it becomes one event with the prefix itself as its key, and then one for every row under it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""A committed change of one key, as a watcher sees it.
+"""A committed change of one key, as a watcher receives it.
 
-The collection is known to whoever watches, so it is not written. An absent value and a JSON null look alike on the
-wire.
+A watcher knows the collection, so it is not written. An absent value and a JSON null are the same on the wire.
 """
 
 from __future__ import annotations

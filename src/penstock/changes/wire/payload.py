@@ -9,8 +9,8 @@
     ARRAY, MAP, STRUCT  array, object, object
     NULL                null, and the column stays
 
-These are the forms that Debezium has as text. Its numeric forms of times (days or microseconds since 1970) say what
-they mean only in a schema beside them, which these envelopes do not carry.
+These are the forms that Debezium has as text. Its numeric forms of times (days or microseconds since 1970)
+need a schema that says what they mean, which these envelopes do not carry.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def _decimals(column: pa.ChunkedArray) -> list[Any]:
 
 
 def _typed(value: Any, kind: pa.DataType) -> Any:
-    """A nested value; only the type tells a map from a list of pairs."""
+    """A nested value; only its type distinguishes a map from a list of pairs."""
     if value is None:
         return None
     if pa.types.is_map(kind):
@@ -103,8 +103,8 @@ def _typed(value: Any, kind: pa.DataType) -> Any:
 
 
 def _name(key: Any) -> str:
-    told = json_value(key)
-    return told if isinstance(told, str) else str(told)
+    name = json_value(key)
+    return name if isinstance(name, str) else str(name)
 
 
 def _timestamp(value: datetime) -> str:

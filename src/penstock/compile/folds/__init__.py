@@ -2,6 +2,6 @@
 
     state(R + ΔR)  =  fold(state(R), state(ΔR))
 
-Only where the visible value that comes out is Spark's own to the bit. Where a particular group leaves that ground (an
-extreme value was retracted, an average outgrew exact doubles), the fold asks for that group to be recomputed.
+A fold exists only where its visible value equals Spark's own to the bit. Where a group loses that (a change took its
+extreme value away, an average outgrew exact doubles), the fold asks for a recomputation of that group.
 """

@@ -1,4 +1,4 @@
-"""min and max: the stored extreme, bettered by values that came, doubtful when a value at or beyond it left.
+"""min and max: the stored extreme, replaced by a better value that comes, doubtful when a value at or beyond it leaves.
 
 Values are netted before this, so that a value which came and left does not count. A group whose extreme may have left
 is recomputed; ties make that recomputation find the same value again, which costs time and never exactness.

@@ -1,4 +1,4 @@
-"""What a fold is: states, how they are filled, how a delta is added to them, and what is shown."""
+"""What a fold is: hidden states, how rows fill them, how a delta is added to them, and the value they stand for."""
 
 from __future__ import annotations
 

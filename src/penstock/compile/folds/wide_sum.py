@@ -1,4 +1,4 @@
-"""sum of decimals that fill their type: a running total that admits when it does not know.
+"""sum of decimals that fill their type: a running total that asks for a recomputation where it may overflow.
 
 Two totals of 38 digits are added without loss as long as they have at most six digits after the point. Where the delta
 or the new total overflows, or a change row stands for several rows, the group is recomputed; Spark then says whether

@@ -1,1 +1,1 @@
-"""Passes over the operator tree, one per file."""
+"""The passes of the compiler, one per file; `PASSES` in `compile/plan.py` has their order."""

@@ -1,7 +1,7 @@
-"""Recognising conditions that compare one column with constants.
+"""Conditions that compare one column with constants.
 
-Spark has typed both sides and computes the constants itself; what is not of this shape has no comparison, which is
-always right, because the condition's text stands for it.
+Spark has typed both sides and computes the constants itself. A condition of another shape has no comparison, which is
+always right, because the text of the condition has the same meaning.
 """
 
 from __future__ import annotations

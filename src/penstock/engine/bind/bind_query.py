@@ -1,7 +1,7 @@
 """Binding: a query's analysed plan, read out of Spark into a bound tree.
 
-Spark's analyser has the only word on names, types and structure. Nodes are read by an allow-list; anything else ends
-the reading with a reason code, and the query can still be run in full.
+Spark's analyser alone decides on names, types and structure. The binder reads an allow-list of nodes; any other node
+ends the reading with a reason code, and the query can still be computed in full.
 """
 
 from __future__ import annotations
@@ -34,16 +34,13 @@ from penstock.compile.bound import (
     JoinKind,
     Refused,
 )
-from penstock.compile.bound_reads import output_of, sources_of
-from penstock.compile.lower import lower
-from penstock.compile.passes.admit import reproducible
-from penstock.compile.passes.prune_columns import prune_columns
+from penstock.compile.passes.lower import operator_tree
 from penstock.compile.reasons import ADVICE
 from penstock.engine.bind.bind_comparison import comparison
 from penstock.engine.bind.bind_expression import ExpressionPrinter, RefusedExpression
 from penstock.engine.bind.columns_referred_to import columns_referred_to
-from penstock.engine.bind.deterministic_order import BY_PEERS, orderable, settle_order, takes_rows_in_order
-from penstock.engine.bind.deterministic_sums import settle_sums
+from penstock.engine.bind.deterministic_order import BY_PEERS, deterministic_order, orderable, takes_rows_in_order
+from penstock.engine.bind.deterministic_sums import deterministic_sums
 from penstock.engine.bind.functions import OPAQUE, function_code, functions_called
 from penstock.engine.bind.normalise import normalise
 from penstock.engine.bind.pinned_query import same_folder
@@ -61,6 +58,7 @@ from penstock.errors import QueryInvalid, SourceCopied
 from penstock.names import TableName, quote
 from penstock.operators.clock import NOW
 from penstock.operators.expression import AggregateCall, Attribute, Expression
+from penstock.operators.reproducible import reproducible
 from penstock.operators.scan import Scan
 from penstock.operators.source import Source
 from penstock.operators.types import binary_collation, groupable
@@ -128,7 +126,7 @@ class SparkAnalyzer:
     ) -> None:
         """`source_at(path, name)` identifies a Delta table; `stream_table(name)` the stream table behind a view.
 
-        `home` is the session of whoever writes the queries, with the temporary views that they may mean.
+        `home` is the user's session, with the temporary views that a query may mean.
         """
         self._home = home
         self._catalyst = Catalyst(spark)
@@ -201,15 +199,15 @@ class _Binding:
         sources, views, others = self._sources(plan)
         if self._of_files:
             raise QueryInvalid(
-                why=f"it reads {self._of_files[0]}, which tells in which file a row lies; that may change at will",
+                why=f"it reads {self._of_files[0]}, which describes the file of a row, and any write may move a row",
                 fix=f"Leave {self._of_files[0]} out.",
             )
         output = self._catalyst.items(plan.output())
         tree: Bound | Refused
         try:
             self._admit(plan)
-            settled = settle_sums(self._catalyst, settle_order(self._catalyst, self._unsorted(plan)))
-            normal = normalise(self._catalyst, settled)
+            ordered = deterministic_order(self._catalyst, self._unsorted(plan))
+            normal = normalise(self._catalyst, deterministic_sums(self._catalyst, ordered))
             reading = self._written.first(normal, lambda node: self._catalyst.contains(node, "CURRENT_LIKE"))
             if reading is not None:
                 raise _Refusal("CLOCK", reading)
@@ -223,15 +221,15 @@ class _Binding:
             trouble = system_error(error, "a query")
             if trouble is not None:
                 raise trouble from error
-            # One of Spark's own rules gave up on the plan, which a rule of ours cannot mend.
+            # One of Spark's own rules gave up on the plan; Penstock cannot go on without it.
             tree = Refused("NORMAL_FORM", self._unsettled(plan, error), ADVICE["NORMAL_FORM"])
         return BoundQuery(
             columns=tuple(self._result(plan, place, each) for place, each in enumerate(output)),
-            sources=tuple(each for each in sources if isinstance(tree, Refused) or each.id in sources_of(tree)),
+            sources=tuple(each for each in sources if isinstance(tree, Refused) or each.id in _read_by(tree)),
             columns_used=self._columns_used(tree) if not isinstance(tree, Refused) else self._referred_to(plan),
             views=tuple(sorted(views.items())),
             tree=tree,
-            restless=others or self._catalyst.contains(plan, "CURRENT_LIKE") or not plan.deterministic(),
+            volatile=others or self._catalyst.contains(plan, "CURRENT_LIKE") or not plan.deterministic(),
             functions=tuple(
                 (name, function_code(self._catalyst.spark, name) or OPAQUE)
                 for name in functions_called(self._catalyst, plan)
@@ -267,13 +265,13 @@ class _Binding:
 
     def _result(self, plan: Any, place: int, named: Any) -> Attribute:
         attribute = self._attribute(named)
-        if _told_apart(attribute.type):
+        if _distinguishable(attribute.type):
             return attribute
         return replace(attribute, written=self._written.column(plan, place))
 
     def _worded(self, value: _Typed, node: Any) -> _Typed:
         """The value with its words, which are looked for only where a refusal will need them."""
-        return value if _told_apart(value.type) else replace(value, written=self._written.of(node))
+        return value if _distinguishable(value.type) else replace(value, written=self._written.of(node))
 
     def _sources(self, plan: Any) -> tuple[list[Source], dict[str, str], bool]:
         """Delta tables and views anywhere in the plan, and whether it reads anything else."""
@@ -282,7 +280,7 @@ class _Binding:
         others: list[str] = []
         copies: list[tuple[str, str]] = []
 
-        def look(node: Any) -> None:
+        def visit(node: Any) -> None:
             kind = node_kind(node)
             if kind == "View":
                 name = str(node.desc().identifier().unquotedString())
@@ -305,14 +303,14 @@ class _Binding:
                 others.append(kind)
             return
 
-        self._catalyst.rewrite(plan, look)
+        self._catalyst.rewrite(plan, visit)
         for one, other in copies:
             raise SourceCopied(folder=one, other=other)
         return sorted(found.values(), key=lambda each: each.name), views, bool(others)
 
     def _columns_used(self, tree: Bound) -> tuple[tuple[str, tuple[str, ...]], ...]:
         used: dict[str, set[str]] = {}
-        root = prune_columns(lower(tree), frozenset(attribute.id for attribute in output_of(tree)))
+        root = operator_tree(tree).pruned(frozenset(attribute.id for attribute in tree.output))
         for node in root.nodes():
             if isinstance(node, Scan):
                 used.setdefault(node.source.id, set()).update(name for name, _ in node.read)
@@ -321,13 +319,13 @@ class _Binding:
     def _referred_to(self, plan: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
         leaves: list[tuple[Source, Any]] = []
 
-        def look(node: Any) -> None:
+        def visit(node: Any) -> None:
             source = self._leaf(node)
             # The storage below a stream table's name is not what the query names.
             if source is not None and source.is_stream_table == (node_kind(node) == "View"):
                 leaves.append((source, node))
 
-        self._catalyst.rewrite(plan, look)
+        self._catalyst.rewrite(plan, visit)
         return columns_referred_to(self._catalyst, plan, leaves)
 
     def _leaf(self, node: Any) -> Source | None:
@@ -669,9 +667,14 @@ class _Binding:
         self._printer.verify(texts, held, names, grouping, window)
 
 
-def _told_apart(type_: str) -> bool:
+def _distinguishable(type_: str) -> bool:
     """True if rows can be told apart by values of the type."""
     return groupable(type_) and binary_collation(type_)
+
+
+def _read_by(tree: Bound) -> set[str]:
+    """Ids of the sources that the tree reads; a CTE that is never used reads none."""
+    return {node.source.id for node in tree.nodes() if isinstance(node, BoundScan)}
 
 
 def _sorted_list(node: Any) -> bool:

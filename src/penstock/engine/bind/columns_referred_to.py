@@ -1,7 +1,7 @@
-"""The columns of its sources that an analysed plan refers to, where there is no operator tree to tell it exactly.
+"""The columns of its sources that an analysed plan refers to, for a query that has no operator tree.
 
-A column counts as used if an expression refers to it, if it is in the result, or if its rows are told apart by it. So a
-star in a subquery uses all its columns, also those that nobody reads afterwards.
+A column counts as used if an expression refers to it, if it is in the result, or if DISTINCT or a set operation
+compares it. So a star in a subquery uses all its columns, also those that nothing reads afterwards.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ def columns_referred_to(
     """Source id → its columns that the plan refers to, for leaves of the plan."""
     used = {_id(each) for each in catalyst.items(plan.output())}
 
-    def look(node: Any) -> None:
+    def visit(node: Any) -> None:
         used.update(_id(each) for each in catalyst.items(node.references().toSeq()))
         if node_kind(node) in _BY_ALL_COLUMNS:
             for child in catalyst.items(node.children()):
                 used.update(_id(each) for each in catalyst.items(child.output()))
 
-    catalyst.rewrite(plan, look)
+    catalyst.rewrite(plan, visit)
     found: dict[str, set[str]] = {}
     for source, leaf in leaves:
         names = {source.stored_name(str(each.name())) for each in catalyst.items(leaf.output()) if _id(each) in used}

@@ -1,8 +1,8 @@
-"""Settled order: where ORDER BY leaves rows equal, the rest of their columns decide.
+"""Deterministic order: where ORDER BY leaves rows equal, the rest of their columns decide.
 
 `LIMIT` and window functions over rows (row_number, lag, ROWS frames) take rows that tie in whatever order they come in.
-Here the order is extended by all columns that can be ordered, so that the result is one that Spark could have
-given, and the same one at every run: filling, refreshing, rebuilding and auditing all run the settled query.
+This rewrite appends all columns that Spark can sort by to the order. The result is then one that Spark could have
+given, and the same one at every run: filling, refreshing, rebuilding and auditing all run the rewritten query.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ BY_PEERS = {"Rank", "DenseRank", "PercentRank", "CumeDist"}
 """Functions over a ROWS frame that hold rows equal when ORDER BY does; more order would change them."""
 
 
-def settle_order(catalyst: Catalyst, plan: Any) -> Any:
+def deterministic_order(catalyst: Catalyst, plan: Any) -> Any:
     """The plan with every order that decides about rows made total."""
     if not any(catalyst.contains(plan, each) for each in ("WINDOW", "LIMIT", "OFFSET")):
         return plan
 
-    def settled(node: Any) -> Any:
+    def ordered(node: Any) -> Any:
         kind = node_kind(node)
         if kind == "Window":
             return _window(catalyst, node)
@@ -31,7 +31,7 @@ def settle_order(catalyst: Catalyst, plan: Any) -> Any:
             return None if below is None else node.withNewChildren(catalyst.seq([below]))
         return _above_projection(catalyst, node) if kind == "GlobalLimit" else None
 
-    return catalyst.rewrite(plan, settled)
+    return catalyst.rewrite(plan, ordered)
 
 
 def _above_projection(catalyst: Catalyst, limit: Any) -> Any | None:
@@ -82,14 +82,14 @@ def _window(catalyst: Catalyst, node: Any) -> Any | None:
         below = catalyst.logical.Window(
             catalyst.seq(others), node.partitionSpec(), node.orderSpec(), below, node.hint()
         )
-    settled = []
+    ordered = []
     for alias in open_ones:
         expression = alias.child()
         frame = expression.windowSpec().frameSpecification()
         spec = catalyst.expressions.WindowSpecDefinition(node.partitionSpec(), order, frame)
         again = catalyst.expressions.WindowExpression(expression.windowFunction(), spec)
-        settled.append(alias.withNewChildren(catalyst.seq([again])))
-    return catalyst.logical.Window(catalyst.seq(settled), node.partitionSpec(), order, below, node.hint())
+        ordered.append(alias.withNewChildren(catalyst.seq([again])))
+    return catalyst.logical.Window(catalyst.seq(ordered), node.partitionSpec(), order, below, node.hint())
 
 
 def takes_rows_in_order(expression: Any) -> bool:

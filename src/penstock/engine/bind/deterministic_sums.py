@@ -1,12 +1,12 @@
-"""Settled sums: below the top of a query, doubles are added in ascending order.
+"""Deterministic sums: below the top of a query, doubles are added in ascending order.
 
     sum(x)  =  x₁ + x₂ + … + xₙ,   x₁ ≤ x₂ ≤ … ≤ xₙ
 
-Adding doubles in another order gives other last digits. A delta rule takes back what it once gave, so a sum that
-another operator reads must come out the same whenever the same rows are added: it is written as a fold over the sorted
-list. The result is one that Spark could have given. Filling, refreshing, rebuilding and auditing all run the settled
-query. Averages of doubles, and of BIGINT, which Spark adds as doubles, go the same way. A sum at the top of a query
-stays as it is: its stored value is replaced, never taken back.
+Adding doubles in another order gives other last digits. A delta rule takes old values back, so a sum that another
+operator reads must come out the same whenever the same rows are added. This rewrite makes it a fold over the sorted
+list, and so one of the results that Spark could have given. Filling, refreshing, rebuilding and auditing all run the
+rewritten query. Averages of doubles, and of BIGINT, which Spark adds as doubles, are rewritten too. A sum at the top of
+a query stays as it is: a refresh replaces its stored value and never takes it back.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ _TEXTS = {
 }
 
 
-def settle_sums(catalyst: Catalyst, plan: Any) -> Any:
-    """The plan with every sum of doubles below the top settled."""
+def deterministic_sums(catalyst: Catalyst, plan: Any) -> Any:
+    """The plan with every sum of doubles below the top in ascending order."""
     if not catalyst.contains(plan, "AGGREGATE"):
         return plan
     top = catalyst.tag("penstock.top")
     _mark_top(catalyst, plan, top)
 
-    def settled(node: Any) -> Any:
+    def ordered(node: Any) -> Any:
         if node_kind(node) != "Aggregate" or node.getTagValue(top).isDefined():
             return None
         return _aggregate(catalyst, node)
 
-    return catalyst.rewrite(plan, settled)
+    return catalyst.rewrite(plan, ordered)
 
 
 def adds_doubles(function: Any) -> bool:

@@ -1,8 +1,8 @@
-"""The functions that a query calls and that somebody else defined: which they are, and what they do at the moment.
+"""The user-defined functions that a query calls: which they are, and what each does now.
 
     SQL function             parameters, type, body, and the settings it was defined under
     Python function          a fingerprint of its code, see `python_code`
-    Java or Scala function   cannot be read: a change of it is not noticed
+    Java or Scala function   cannot be read, so Penstock does not notice a change of it
 
 A name without a schema is a function of the session, one with a schema is kept in the catalog.
 """

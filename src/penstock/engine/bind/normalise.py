@@ -1,9 +1,9 @@
-"""Normalising: an analysed plan brought into the few shapes that binding reads, by Spark's own rewrite rules.
+"""Normal form: Spark's own rewrite rules bring an analysed plan into the few shapes that the binder reads.
 
 Subqueries, LATERAL joins and set operations become joins and aggregates exactly as they do when Spark runs the query,
-with its decorrelation and its three-valued logic. What Spark leaves to execution is written out here: an uncorrelated
-scalar subquery is joined as the one row it must be, a correlated one without aggregate as one row per key, each with
-the error for a second row; PIVOT's internal aggregate becomes an array of filtered ones.
+with its decorrelation and its three-valued logic. Three rewrites do here what Spark leaves to execution: they join an
+uncorrelated scalar subquery as the one row it must be, and a correlated one without aggregate as one row per key, each
+with the error for a second row; they turn PIVOT's internal aggregate into an array of filtered ones.
 """
 
 from __future__ import annotations

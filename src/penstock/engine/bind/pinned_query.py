@@ -1,8 +1,8 @@
 """A query as its author wrote it, at a frontier.
 
-The plan that Spark analysed is kept as it is, subqueries included; only the tables at its leaves are replaced by their
-state at given versions. No rule of ours takes part, which is what makes a full refresh possible for any query, and what
-makes an audit an independent witness.
+The plan that Spark analysed stays as it is, subqueries included; only the tables at its leaves are replaced by their
+state at given versions. No delta rule takes part. So a full refresh is possible for any query, and an audit is an
+independent witness.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from penstock.engine.bind.deterministic_order import settle_order
-from penstock.engine.bind.deterministic_sums import settle_sums
+from penstock.engine.bind.deterministic_order import deterministic_order
+from penstock.engine.bind.deterministic_sums import deterministic_sums
 from penstock.engine.bind.pinned_clock import pin_clock
 from penstock.engine.delta.delta_log import DeltaLog
 from penstock.engine.read.listed_files import list_anew
@@ -55,7 +55,7 @@ def query_with(spark: SparkSession, query: str, reads: Reads, read: Read, moment
         return catalyst.logical.Project(catalyst.seq(aliases), pinned)
 
     plan = pin_clock(catalyst, catalyst.rewrite(plan, replaced), moment)
-    return catalyst.frame(settle_sums(catalyst, settle_order(catalyst, plan)))
+    return catalyst.frame(deterministic_sums(catalyst, deterministic_order(catalyst, plan)))
 
 
 def by_file_list(spark: SparkSession, versions: Mapping[str, tuple[DeltaLog, int]]) -> Read:

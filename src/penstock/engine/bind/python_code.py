@@ -102,15 +102,17 @@ def _installed(kind: type) -> bool:
 
 
 def _state(value: Any) -> Any:
-    """What an object holds, as pickling tells it: only that knows of objects that are not written in Python."""
+    """What an object holds, as pickling writes it: only pickling knows objects that are not written in Python."""
     reduce = copyreg.dispatch_table.get(type(value))
     try:
-        told = value.__reduce_ex__(4) if reduce is None else reduce(value)
+        reduced = value.__reduce_ex__(4) if reduce is None else reduce(value)
     except Exception:
         # Whatever an object raises that is not for pickling.
         return getattr(value, "__dict__", None)
     # The first part only says how to make an object of its class; the last two may be iterators.
-    return told if isinstance(told, str) else [list(part) if isinstance(part, Iterator) else part for part in told[1:]]
+    if isinstance(reduced, str):
+        return reduced
+    return [list(part) if isinstance(part, Iterator) else part for part in reduced[1:]]
 
 
 def _code(code: CodeType, seen: _Seen, depth: int) -> Iterator[str]:

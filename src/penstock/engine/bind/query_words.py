@@ -4,8 +4,8 @@
     of a view's text  rand() at line 1, column 8 of the view shop.luck
     of a DataFrame    rand() + id at job.py:12, if the session keeps that; else rand()
 
-Spark keeps with every node where it came from. A node's own text is never shown: it is the planner's, with its numbers
-and names. Where a rewrite made a node anew, what it was made of tells, then what stands around it.
+Spark keeps with every node where it came from. Users never see a node's own text, because it has the planner's numbers
+and names. Where a rewrite made a node, the place is that of the nodes it was made of, then that of the node around it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Written:
     def first(self, plan: Any, wanted: Callable[[Any], bool]) -> str | None:
         """The innermost node for which `wanted` is true, in the order of writing; None if there is none.
 
-        The body of a function has a text of its own: what stands in it is told by its call.
+        The body of a function has a text of its own; the place of a node in it is the place of the call.
         """
         found = self._first(plan, wanted, "")
         return found[0] if found is not None else None
@@ -94,14 +94,14 @@ class Written:
             # Spark counts characters as Python does, and cuts as Java does.
             words = text[int(origin.startIndex().get()) : int(origin.stopIndex().get()) + 1]
             where = f"the view {view.removeprefix(_CATALOG)}" if view is not None else "the query"
-            return _told(words, int(origin.line().get()), int(origin.startPosition().get()) + 1, where)
+            return _with_place(words, int(origin.line().get()), int(origin.startPosition().get()) + 1, where)
         if not origin.pysparkErrorContext().isDefined():
             return ""
         site = str(origin.pysparkErrorContext().get()._2()).splitlines()[0]
         return f"{self._short(node)} at {PurePath(site).name}"
 
     def _whole(self) -> str:
-        return "" if self._text is None else _told(self._text, 1, 1, "the query")
+        return "" if self._text is None else _with_place(self._text, 1, 1, "the query")
 
     def _short(self, node: Any) -> str:
         if node_kind(node) == "LogicalRelation":
@@ -153,7 +153,7 @@ def _given(option: Any) -> str | None:
     return str(option.get()) if option.isDefined() else None
 
 
-def _told(words: str, line: int, column: int, where: str) -> str:
+def _with_place(words: str, line: int, column: int, where: str) -> str:
     return f"{_cut(words)} at line {line}, column {column} of {where}" if words else ""
 
 

@@ -1,6 +1,6 @@
 """Temporary views in queries of stream tables: they end with their session, and a stream table does not.
 
-A refresh runs in a session of its own, so it does not even find them; whoever wrote the query does, and has to be told.
+A refresh runs in a session of its own and does not find them. The user's session does, so CREATE refuses such a query.
 """
 
 from __future__ import annotations

@@ -23,12 +23,15 @@ from penstock.engine.changelog.changelog_rows import Shape
 from penstock.engine.changelog.net_events import Events, net_events, whole_state
 from penstock.engine.delta.commit_record import CommitRecord, record_in
 from penstock.engine.delta.definition import Definition
-from penstock.engine.delta.delta_log import Commit, DataFile, DeltaLog, Snapshot
-from penstock.engine.delta.interval import ChangeSet, Kind, Part, Way, classify, ways
+from penstock.engine.delta.delta_log import DeltaLog
+from penstock.engine.delta.interval import ChangeSet, ChangeSetKind, Part, Way, classify, ways
+from penstock.engine.delta.log_entry import Commit, DataFile
 from penstock.engine.delta.log_storage import local_path
+from penstock.engine.delta.snapshot import Snapshot
 from penstock.engine.delta.storage_schema import same_columns
-from penstock.engine.failures.read_failure import unread
-from penstock.engine.write.storage import ids_of, records, standing
+from penstock.engine.failures.read_failure import read_failure
+from penstock.engine.write.storage_state import records, storage_state
+from penstock.engine.write.table_properties import ids_of
 from penstock.errors import (
     FrontierLost,
     InternalError,
@@ -67,12 +70,12 @@ class Changelog:
         return self._log.root
 
     def latest_version(self) -> int:
-        """The newest version of the table, whoever made it."""
+        """The newest version of the table, of ours or not."""
         return self._log.latest_version()
 
     def definition(self) -> Definition:
         """The definition in force."""
-        return Definition.from_json(standing(self._log).definition)
+        return Definition.from_json(storage_state(self._log).definition)
 
     def newest_first(self) -> Iterator[Entry]:
         """Our commits, the newest first, as far back as the log goes and nobody else has changed rows."""
@@ -84,7 +87,7 @@ class Changelog:
         """The newest commit of ours."""
         for entry in self.newest_first():
             return entry
-        damaged = standing(self._log).damaged
+        damaged = storage_state(self._log).damaged
         if damaged is not None:
             raise StateDamaged(name=self.name, why=damaged)
         raise NotReached(what="the first state", name=self.name, newest="none")
@@ -99,7 +102,7 @@ class Changelog:
     def keeps(self, version: int) -> bool:
         """False if our commit of this version, or files that its events need, are gone for ever; rows are not read.
 
-        An error if that cannot be told: the table as a whole is not there, or does not answer.
+        An error if that is unknown: the table as a whole is not there, or does not answer.
         """
         with suppress(FrontierLost, InternalError):
             entry = self._ours(version)
@@ -120,7 +123,7 @@ class Changelog:
     def _ways(self, before: int, after: int) -> Iterator[tuple[Part, ...]]:
         """Every way to read what happened between two versions, the cheapest first."""
         change_set = classify(self._log, before, after)
-        if change_set.kind is Kind.READER:
+        if change_set.kind is ChangeSetKind.READER:
             yield (_part(change_set, self._log.commit(after)),)
         else:
             yield from ways(self._log, change_set)
@@ -134,7 +137,7 @@ class Changelog:
         except FileNotFoundError:
             return False
         except OSError as failed:
-            raise unread(failed, self.name, file.name, local=True) from failed
+            raise read_failure(failed, self.name, file.name, local=True) from failed
         return True
 
     def committed_at(self, entry: Entry) -> datetime:
@@ -201,7 +204,7 @@ class Changelog:
         raise NotRetained(what=f"the state at {moment.isoformat()}", name=self.name, earliest=first)
 
     def _earliest(self, after: int = -1) -> tuple[int, int]:
-        """Version and first position of the oldest commit after a version that can still be told, be it one to come."""
+        """Version and first position of the oldest commit after a version that can still be read, be it one to come."""
         for entry in self._kept():
             if entry.version > after:
                 return entry.version, entry.record.first_lsn
@@ -212,7 +215,7 @@ class Changelog:
         """The events of one commit; `NotRetained` if its files are gone."""
         record = entry.record
         places = np.arange(record.first_lsn, record.first_lsn + record.lsn_count, dtype=np.int64)
-        changes = self._told(entry, entry.version - 1, record.replaces, record.first_lsn, places)
+        changes = self._read_changes(entry, entry.version - 1, record.replaces, record.first_lsn, places)
         if changes.events != record.lsn_count:
             raise InternalError(
                 why=f"version {entry.version} of {self.name} holds {changes.events} changes, "
@@ -224,16 +227,16 @@ class Changelog:
         """What several commits together changed since version `before`; all events stand at the last position."""
         last = entries[-1]
         replaces = any(entry.record.replaces for entry in entries)
-        return self._told(last, before, replaces, entries[0].record.first_lsn, None)
+        return self._read_changes(last, before, replaces, entries[0].record.first_lsn, None)
 
     def whole(self, entry: Entry) -> CommitChanges:
         """All visible rows as of a commit of ours, as one event at its last position."""
-        return self._told(entry, None, True, entry.last_lsn, None)
+        return self._read_changes(entry, None, True, entry.last_lsn, None)
 
     def schema(self, entry: Entry) -> pa.Schema:
         """The visible columns as of a commit of ours."""
         shape = Shape.of(self.name, self._log.snapshot(entry.version), entry.record)
-        return shape.shown(shape.stored.empty_table()).schema
+        return shape.visible_rows(shape.stored.empty_table()).schema
 
     def key(self, entry: Entry) -> tuple[str, ...]:
         """The visible columns that identify a row as of a commit of ours; empty if there are none."""
@@ -245,7 +248,7 @@ class Changelog:
         assert rows is not None
         return rows
 
-    def _told(
+    def _read_changes(
         self, entry: Entry, before: int | None, replaces: bool, first_lsn: int, places: Positions | None
     ) -> CommitChanges:
         record = entry.record

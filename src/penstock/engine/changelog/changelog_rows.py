@@ -19,17 +19,16 @@ import pyarrow.parquet as pq
 from penstock.compile.stored import SHOWN
 from penstock.engine.delta.commit_record import CommitRecord
 from penstock.engine.delta.definition import Definition
-from penstock.engine.delta.delta_log import DataFile, Snapshot
 from penstock.engine.delta.interval import Part
+from penstock.engine.delta.log_entry import DataFile
 from penstock.engine.delta.log_storage import local_path
+from penstock.engine.delta.snapshot import Snapshot
 from penstock.engine.delta.storage_schema import arrow_schema
-from penstock.engine.failures.read_failure import UNREAD, unread
+from penstock.engine.failures.read_failure import READ_ERRORS, read_failure
+from penstock.engine.read.pinned_files import SIGN
 from penstock.engine.read.scan import CHANGE_SIGNS, CHANGE_TYPE
-from penstock.engine.write.storage import DEFINITION_KEY, layout_key
+from penstock.engine.write.table_properties import DEFINITION_KEY, layout_key
 from penstock.names import WEIGHT
-
-SIGN = "__ps_sign"
-"""Column of signed rows: +1 or −1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +77,7 @@ class Shape:
         names = {stored: visible for visible, stored in self.visible}
         return tuple(names[name] for name in self.identity) if all(name in names for name in self.identity) else ()
 
-    def shown(self, rows: pa.Table) -> pa.Table:
+    def visible_rows(self, rows: pa.Table) -> pa.Table:
         """What a user sees of physical rows: copies as rows of their own."""
         if self.hides_rows and SHOWN in rows.column_names:
             rows = rows.filter(rows.column(SHOWN))
@@ -125,7 +124,7 @@ def _live(table: str, snapshot: Snapshot, file: DataFile, wanted: pa.Schema) -> 
     except FileNotFoundError:
         raise
     except (OSError, ValueError) as failed:
-        raise unread(failed, table, file.name, local=True) from failed
+        raise read_failure(failed, table, file.name, local=True) from failed
     return rows.filter(pa.array(alive))
 
 
@@ -138,8 +137,8 @@ def _read(table: str, file: DataFile, wanted: pa.Schema) -> pa.Table:
         return rows.select(wanted.names).cast(wanted)
     except FileNotFoundError:
         raise
-    except (*UNREAD, KeyError) as failed:
-        raise unread(failed, table, file.name, local=path is not None) from failed
+    except (*READ_ERRORS, KeyError) as failed:
+        raise read_failure(failed, table, file.name, local=path is not None) from failed
 
 
 def repeated(rows: pa.Table, times: pa.ChunkedArray) -> pa.Table:

@@ -16,9 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.compile.stored import SHOWN
-from penstock.engine.changelog.changelog_rows import SIGN, Shape, repeated, rows_at, signed_rows
-from penstock.engine.delta.delta_log import Snapshot
+from penstock.engine.changelog.changelog_rows import Shape, repeated, rows_at, signed_rows
 from penstock.engine.delta.interval import Part
+from penstock.engine.delta.snapshot import Snapshot
+from penstock.engine.read.pinned_files import SIGN
 from penstock.names import WEIGHT
 
 _PLACE, _MINUS, _PLUS = "__ps_place", "__ps_minus_place", "__ps_plus_place"
@@ -37,7 +38,7 @@ class Events:
 
 def whole_state(snapshot: Snapshot, shape: Shape) -> Events:
     """All rows of a version as one event, in an order that depends on their values alone."""
-    rows = shape.shown(rows_at(snapshot, shape))
+    rows = shape.visible_rows(rows_at(snapshot, shape))
     nothing = rows.slice(0, 0)
     return Events(nothing, nothing, nothing, nothing, rows.take(_order(_comparable(rows))))
 
@@ -68,8 +69,8 @@ def net_events(parts: Sequence[Part], shape: Shape) -> Events:
     if not shape.keyed:
         deletes = repeated(net.filter(went), pc.negate(weights.filter(went)))
         inserts = repeated(net.filter(came), weights.filter(came))
-        nothing = plain.shown(net.slice(0, 0))
-        return Events(plain.shown(deletes), nothing, nothing, plain.shown(inserts))
+        nothing = plain.visible_rows(net.slice(0, 0))
+        return Events(plain.visible_rows(deletes), nothing, nothing, plain.visible_rows(inserts))
     return _paired(net, _comparable(net.select(shape.identity), one_zero=True), came, plain)
 
 
@@ -85,7 +86,7 @@ def _paired(net: pa.Table, keys: pa.Table, came: pa.ChunkedArray, shape: Shape) 
     went, came = pc.is_valid(minus), pc.is_valid(plus)
     both = pc.and_(went, came)
     place = pc.sort_indices(pa.table({"at": plus.filter(both)}), sort_keys=[("at", "ascending")])
-    rows = shape.shown(net)
+    rows = shape.visible_rows(net)
     return Events(
         deletes=rows.take(_sorted(minus.filter(pc.and_not(went, came)))),
         was=rows.take(minus.filter(both).take(place)),

@@ -1,7 +1,7 @@
 """The record that every commit of a stream table carries.
 
-One Delta commit holds the rows *and* this record, so the two can never disagree: whoever can read the table can read
-how far it has got. It is JSON text under the commit key `userMetadata`, the one key that both Spark and delta-rs show
+One Delta commit holds the rows *and* this record, so the two can never disagree: a reader of the table can read how far
+it has got. It is JSON text under the commit key `userMetadata`, the one key that both Spark and delta-rs show
 in a table's history.
 """
 

@@ -40,7 +40,7 @@ class Definition:
     """User-defined function → hash of its code; empty if that cannot be read."""
     reads: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     """A name in the query → the columns behind it at the time of definition, each with its type."""
-    restless: bool = False
+    volatile: bool = False
     compiler: int = 1
     created_at: str = ""
     format: int = FORMAT
@@ -51,7 +51,7 @@ class Definition:
         return None if self.target_lag_seconds is None else timedelta(seconds=self.target_lag_seconds)
 
     @property
-    def shown(self) -> tuple[str, ...]:
+    def visible_columns(self) -> tuple[str, ...]:
         """The columns by the names that users see."""
         return tuple(visible for visible, _, _ in self.columns)
 
@@ -77,7 +77,10 @@ class Definition:
 
     def to_json(self) -> str:
         """JSON text for the table configuration."""
-        return json.dumps(asdict(self), separators=(",", ":"), sort_keys=True)
+        fields = asdict(self)
+        # The stored form keeps the name that it began with.
+        fields["restless"] = fields.pop("volatile")
+        return json.dumps(fields, separators=(",", ":"), sort_keys=True)
 
     @classmethod
     def from_json(cls, text: str) -> Definition:
@@ -93,6 +96,7 @@ def _read(text: str) -> Definition:
     fields["key"] = tuple(fields["key"])
     fields["columns"] = tuple(tuple(column) for column in fields["columns"])
     fields["reads"] = {name: tuple(map(tuple, held)) for name, held in fields.get("reads", {}).items()}
+    fields["volatile"] = fields.pop("restless", False)
     return Definition(**fields)
 
 

@@ -115,7 +115,7 @@ class DeletionVector:
 
 
 def alive(hidden: Places, rows: int) -> NDArray[np.bool_]:
-    """Which of so many rows are left without the hidden ones."""
+    """Which rows of a file are left without the hidden ones."""
     left = np.ones(rows, bool)
     left[hidden] = False
     return left

@@ -55,7 +55,7 @@ def schema_drift(before: StructType, after: StructType) -> SchemaDrift:
         dropped=tuple(column.name for identity, column in old.items() if identity not in new),
         renamed={was.name: now.name for was, now in shared if was.name.lower() != now.name.lower()},
         retyped={
-            was.name: (was.dataType.simpleString(), _told(was.dataType, now.dataType))
+            was.name: (was.dataType.simpleString(), _described(was.dataType, now.dataType))
             for was, now in shared
             if not _same(was.dataType, now.dataType, mapped)
         },
@@ -122,6 +122,6 @@ def _same(was: DataType, now: DataType, mapped: bool) -> bool:
     return was == now
 
 
-def _told(was: DataType, now: DataType) -> str:
+def _described(was: DataType, now: DataType) -> str:
     text = now.simpleString()
     return f"{text} with another field of an old name" if text == was.simpleString() else text

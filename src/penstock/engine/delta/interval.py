@@ -23,12 +23,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from penstock.engine.delta.allow_list import Protocol, refusal
-from penstock.engine.delta.delta_log import Commit, DataFile, DeltaLog, FileKey, Metadata, Snapshot, file_refusal
+from penstock.engine.delta.delta_log import DeltaLog
 from penstock.engine.delta.drift import SchemaDrift, drift_affects, schema_drift
+from penstock.engine.delta.log_entry import Commit, DataFile, FileKey, Metadata
 from penstock.engine.delta.log_storage import local_path
+from penstock.engine.delta.snapshot import Snapshot, file_refusal
 from penstock.errors import FrontierLost
 
-__all__ = ["ChangeSet", "Kind", "Part", "SchemaDrift", "Way", "classify", "drift_affects", "ways"]
+__all__ = ["ChangeSet", "ChangeSetKind", "Part", "SchemaDrift", "Way", "classify", "drift_affects", "ways"]
 
 FILE_COST = 256 * 1024
 """Opening one more file costs about as much as reading this many bytes."""
@@ -40,7 +42,7 @@ CUTS_LIMIT = 48
 """Up to this many commits every cut is weighed; beyond, only all-by-commit and all-by-ends."""
 
 
-class Kind(StrEnum):
+class ChangeSetKind(StrEnum):
     """How a change set is read."""
 
     NONE = "none"
@@ -82,7 +84,7 @@ class ChangeSet:
 
     start: Snapshot
     end: Snapshot
-    kind: Kind
+    kind: ChangeSetKind
     parts: tuple[Part, ...]
     insert_only: bool
     """Proven: no row that was there at `before` is gone or different, and reading yields no negative weight."""
@@ -105,7 +107,7 @@ class ChangeSet:
     @property
     def data_changed(self) -> bool:
         """False if no commit of the interval changed rows (OPTIMIZE, ALTER, …)."""
-        return self.kind is not Kind.NONE
+        return self.kind is not ChangeSetKind.NONE
 
     @property
     def schema_change(self) -> SchemaDrift | None:
@@ -126,14 +128,14 @@ class ChangeSet:
 def classify(log: DeltaLog, before: int, after: int, table_id: str | None = None) -> ChangeSet:
     """Decide how the interval `(before, after]` is read.
 
-    `table_id` is the id the table had at `before`: with it, a table dropped and created again is told from one that
+    `table_id` is the id the table had at `before`: with it, a table dropped and created again differs from one that
     was replaced (then `drift.recreated` is set and there is nothing to read). `FrontierLost` if `before` cannot be
     rebuilt, `SourceMissing` if the table is gone. Intermediate commits that were cleaned away are no loss: the two ends
     are enough.
     """
     end = log.snapshot(after)
     if table_id is not None and _recreated(log, before, end, table_id):
-        return ChangeSet(end, end, Kind.NONE, (), False, SchemaDrift(recreated=True))
+        return ChangeSet(end, end, ChangeSetKind.NONE, (), False, SchemaDrift(recreated=True))
     if before > after:
         raise ValueError("an interval cannot end before it starts")
     start = log.snapshot(before)
@@ -149,27 +151,27 @@ def classify(log: DeltaLog, before: int, after: int, table_id: str | None = None
         for metadata in [start.metadata, *(commit.metadata for commit in commits if commit.metadata)]
     )
     if steps is not None and not any(step.own.files for step in steps):
-        return ChangeSet(start, end, Kind.NONE, (), True, drift, feed_on=feed_on)
+        return ChangeSet(start, end, ChangeSetKind.NONE, (), True, drift, feed_on=feed_on)
     if steps is None and not whole.files:
-        return ChangeSet(start, end, Kind.NONE, (), True, drift, feed_on=feed_on)
+        return ChangeSet(start, end, ChangeSetKind.NONE, (), True, drift, feed_on=feed_on)
 
     because = _schema_refusal(start, end, commits or ())
     if not because:
         parts = _cheapest(steps if drift.additive else None, whole)
         if parts is not None:
             signs = any(part.minus or part.cdc for part in parts)
-            return ChangeSet(start, end, Kind.FILES, parts, not signs, drift, feed_on=feed_on)
+            return ChangeSet(start, end, ChangeSetKind.FILES, parts, not signs, drift, feed_on=feed_on)
         because = file_refusal(whole.files)
     part = _through_reader(steps if drift.additive else None, start, end)
     grown = steps is not None and all(not step.own.minus and not step.own.cdc for step in steps)
     insert_only = grown and part.way is Way.FEED
-    return ChangeSet(start, end, Kind.READER, (part,), insert_only, drift, because, feed_on)
+    return ChangeSet(start, end, ChangeSetKind.READER, (part,), insert_only, drift, because, feed_on)
 
 
 def ways(log: DeltaLog, change_set: ChangeSet) -> Iterator[tuple[Part, ...]]:
     """Every way to read the change set from files, the chosen one first: where a file is gone, another may do."""
     yield change_set.parts
-    if change_set.kind is not Kind.FILES:
+    if change_set.kind is not ChangeSetKind.FILES:
         return
     others: list[tuple[Part, ...]] = [(_ends(change_set.start, change_set.end),)]
     if change_set.drift.additive:
@@ -229,7 +231,7 @@ class _Step:
     own: Part
     came: dict[FileKey, DataFile]
     went: dict[FileKey, DataFile]
-    mistold: bool = False
+    lacking: bool = False
     """Its change files are not to be read, by nobody."""
 
 
@@ -247,8 +249,8 @@ def _steps(start: Snapshot, commits: Iterable[Commit]) -> list[_Step]:
         for key, added in fresh.items():
             live[key] = added.file
         span = commit.version - 1, commit.version, Way.COMMITS
-        mistold = bool(commit.cdc) and commit.is_mistold
-        if commit.cdc and not mistold:
+        lacking = bool(commit.cdc) and commit.may_lack_changes
+        if commit.cdc and not lacking:
             own = Part(*span, cdc=commit.cdc)
         else:
             own = Part(
@@ -256,7 +258,7 @@ def _steps(start: Snapshot, commits: Iterable[Commit]) -> list[_Step]:
                 plus=tuple(file for key, file in came.items() if fresh[key].data_change),
                 minus=tuple(file for key, file in went.items() if gone[key].data_change),
             )
-        steps.append(_Step(own, came, went, mistold))
+        steps.append(_Step(own, came, went, lacking))
     return steps
 
 
@@ -331,7 +333,7 @@ def _merge(parts: Iterable[Part]) -> tuple[Part, ...]:
 def _through_reader(steps: Sequence[_Step] | None, start: Snapshot, end: Snapshot) -> Part:
     """The whole interval through Delta's reader: by its change reader where that is cheaper and can express it."""
     both = Part(start.version, end.version, Way.SNAPSHOTS, end.files, start.files)
-    if steps is None or any(step.mistold for step in steps):
+    if steps is None or any(step.lacking for step in steps):
         return both
     feed = Part(
         start.version,

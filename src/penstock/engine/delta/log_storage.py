@@ -56,6 +56,15 @@ def local_path(root: str) -> str | None:
     return os.path.abspath(root)
 
 
+def location(root: str) -> str:
+    """The one way in which a root is written: a plain path if it is local, and no slash at its end.
+
+    >>> location("file:///tmp/x/"), location("s3://bucket/x/")
+    ('/tmp/x', 's3://bucket/x')
+    """
+    return local_path(root) or root.rstrip("/")
+
+
 class LocalLog:
     """A log on the local disk, read with plain system calls."""
 

@@ -52,7 +52,7 @@ def decimal_of(delta_type: Any) -> tuple[int, int] | None:
 
 
 def prunable(delta_type: Any) -> bool:
-    """True if file statistics of this type can be trusted, whoever wrote them.
+    """True if file statistics of this type can be trusted, no matter which writer made them.
 
     >>> [prunable(t) for t in ("long", "double", "decimal(15,2)", "decimal(16,2)", "binary")]
     [True, False, True, False, False]

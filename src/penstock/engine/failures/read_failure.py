@@ -13,7 +13,7 @@ import pyarrow as pa
 from penstock.engine.failures.spark_errors import system_error
 from penstock.errors import PenstockError, StateDamaged, StorageUnreachable
 
-UNREAD = (OSError, pa.ArrowException, MemoryError)
+READ_ERRORS = (OSError, pa.ArrowException, MemoryError)
 """What reading a file can raise."""
 
 
@@ -23,7 +23,7 @@ def unreachable(error: BaseException, name: str, file: str = "") -> PenstockErro
     return system_error(error, name) or StorageUnreachable(name=name, why=why)
 
 
-def unread(error: BaseException, name: str, file: str, *, local: bool) -> PenstockError:
+def read_failure(error: BaseException, name: str, file: str, *, local: bool) -> PenstockError:
     """The error by what it says; on a local disk one without a number is about the bytes."""
     if isinstance(error, MemoryError) or (isinstance(error, OSError) and (error.errno is not None or not local)):
         return unreachable(error, name, file)

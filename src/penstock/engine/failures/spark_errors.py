@@ -183,7 +183,7 @@ WORDS: Final[tuple[tuple[str, Meaning], ...]] = (
     (r"Answer from Java side is empty|while sending or receiving", Meaning.ENGINE),
     # The JVM cannot reach back to Python.
     (r"Cannot obtain a new communication channel|Target Object ID does not exist for this gateway", Meaning.ENGINE),
-    # No trace, no classes: whoever was to send them is gone.
+    # No trace, no classes: the process that was to send them is gone.
     (r"^An error occurred while calling \S+$|does not exist in the JVM$", Meaning.ENGINE),
     (r"Connection (refused|reset)|timed out|os error 110\b|os error 111\b", Meaning.UNREACHABLE),
     (
@@ -333,8 +333,8 @@ def _of(link: Link) -> Meaning | None:
         if link.sql_state and link.sql_state[:2] in SQL_STATES:
             return SQL_STATES[link.sql_state[:2]]
     # Words first: a commit that failed for want of space comes as a lost race.
-    told = next((meaning for words, meaning in WORDS if re.search(words, link.message)), None)
-    return told or KINDS.get(link.kind)
+    found = next((meaning for words, meaning in WORDS if re.search(words, link.message)), None)
+    return found or KINDS.get(link.kind)
 
 
 def _begins(condition: str, name: str) -> bool:

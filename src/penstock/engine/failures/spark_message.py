@@ -54,9 +54,9 @@ def on_our_query(message: str) -> str:
     'Division by zero. In: 100 / v'
     """
     said, _, context = first_lines(message).partition("\n== ")
-    told = _joined(said)
+    sentence = _joined(said)
     for text, marks in pairwise(context.splitlines()):
         if set(marks.strip()) == {"^"}:
             failed = _COLUMN.sub(r"\1", text[marks.index("^") : len(marks)])
-            return told if "__ps_" in failed else f"{told} In: {failed}"
-    return told
+            return sentence if "__ps_" in failed else f"{sentence} In: {failed}"
+    return sentence

@@ -29,7 +29,7 @@ class BagDifference:
 def bag_difference(wanted: DataFrame, found: DataFrame) -> BagDifference:
     """What `found` lacks and what it has too much, compared by position. One job.
 
-    Floating-point values are told apart by their text, so −0.0 is not 0.0 and every NaN is NaN.
+    Floating-point values differ where their text does, so −0.0 is not 0.0 and every NaN is NaN.
     """
     fields = list(wanted.schema.fields)
     if [field.dataType.simpleString() for field in fields] != [

@@ -4,7 +4,7 @@
 
 A scan of a few files costs Spark more to plan and to schedule than to read. Here such files are read by Arrow
 (`file_columns`), cut down to touched keys exactly, and handed to Spark as local relations whose size it knows. Anything
-whose reading is not plainly the same in Arrow and in Spark is left to Spark, partition values of odd types too.
+whose reading is not known to be the same in Arrow and in Spark is left to Spark, partition values of odd types too.
 """
 
 from __future__ import annotations
@@ -24,8 +24,6 @@ from pyspark.sql.types import (
     ByteType,
     DataType,
     DateType,
-    DoubleType,
-    FloatType,
     IntegerType,
     LongType,
     ShortType,
@@ -34,26 +32,29 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from penstock.engine.delta.delta_log import DataFile, Snapshot
-from penstock.engine.delta.interval import ChangeSet, Kind, Way
+from penstock.engine.delta.interval import ChangeSet, ChangeSetKind, Way
+from penstock.engine.delta.log_entry import DataFile
 from penstock.engine.delta.log_storage import local_path
+from penstock.engine.delta.snapshot import Snapshot
 from penstock.engine.read.file_columns import MODERN, FileColumns, arrow_type
+from penstock.engine.read.net import net_table
 from penstock.engine.read.occurrences import occurrences
+from penstock.engine.read.pinned_files import SIGN
 from penstock.engine.read.pruning import prunable
-from penstock.engine.read.scan import CHANGE_SIGNS, CHANGE_TYPE, SIGN
+from penstock.engine.read.scan import CHANGE_SIGNS, CHANGE_TYPE
 from penstock.names import WEIGHT
 
 READ_ROWS = 12_000_000
-"""Files of up to so many rows are looked through on the driver: their key columns, and the rest where a key occurs."""
+"""The driver reads files of up to this many rows: their key columns, and the rest where a key occurs."""
 
 READ_BYTES = 1024 * 1024 * 1024
-"""And of up to so many bytes."""
+"""And of up to this many bytes."""
 
 READ_FILES = 512
-"""And so many files at most, since they are opened one after the other."""
+"""And this many files at most, since it opens them one after the other."""
 
 LOCAL_ROWS = 400_000
-"""So many rows at most go into a statement from the driver, as one task."""
+"""The most rows that go into a statement from the driver, as one task."""
 
 READERS = 4
 """Files that are read at the same time."""
@@ -91,14 +92,14 @@ def rows_at(
     files: Sequence[DataFile],
     fields: Sequence[StructField],
     keys: Iterable[tuple[str, pa.ChunkedArray]],
-    shown: str | None = None,
+    visible_if: str | None = None,
     weight: str | None = None,
 ) -> pa.Table | None:
     """The rows of these files of a snapshot in which every key column has one of the given values.
 
-    `shown` is a column that must be true; each row is repeated `weight` times. None if that is work for Spark.
+    `visible_if` is a column that must be true; each row is repeated `weight` times. None if that is work for Spark.
     """
-    extra = [StructField(name, kind) for name, kind in ((shown, BooleanType()), (weight, LongType())) if name]
+    extra = [StructField(name, kind) for name, kind in ((visible_if, BooleanType()), (weight, LongType())) if name]
     placed = placed_rows(columns, snapshot, files, [*fields, *extra], keys) if fields else None
     if placed is None:
         return None
@@ -107,8 +108,8 @@ def rows_at(
     for name, values in placed.within:
         if name.lower() in held:
             rows = _with_values(rows, name, values)
-    if shown is not None:
-        rows = rows.filter(rows.column(shown))
+    if visible_if is not None:
+        rows = rows.filter(rows.column(visible_if))
     if weight is not None and pc.any(pc.not_equal(rows.column(weight), 1)).as_py():
         times = rows.column(weight).to_pylist()
         rows = rows.take(pa.array([place for place, count in enumerate(times) for _ in range(count)], pa.int64()))
@@ -190,27 +191,27 @@ def changed_rows(
     columns: FileColumns,
     change_set: ChangeSet,
     fields: Sequence[StructField],
-    shown: str | None = None,
+    visible_if: str | None = None,
     weight: str | None = None,
 ) -> pa.Table | None:
     """The netted change rows of an interval with their weight, as `scan.changes` has them. None if Spark has to."""
     end = change_set.end
     named = tuple((field.name, field.dataType) for field in fields)
-    key = (end.root, end.table_id, change_set.before, change_set.after, named, shown, weight)
-    return columns.changes(key, lambda: _changed_rows(columns, change_set, fields, shown, weight))
+    key = (end.root, end.table_id, change_set.before, change_set.after, named, visible_if, weight)
+    return columns.changes(key, lambda: _changed_rows(columns, change_set, fields, visible_if, weight))
 
 
 def _changed_rows(
     columns: FileColumns,
     change_set: ChangeSet,
     fields: Sequence[StructField],
-    shown: str | None,
+    visible_if: str | None,
     weight: str | None,
 ) -> pa.Table | None:
     parts = change_set.parts
     end = change_set.end
     if (
-        change_set.kind is not Kind.FILES
+        change_set.kind is not ChangeSetKind.FILES
         or not fields
         or any(part.way not in {Way.COMMITS, Way.ENDS} for part in parts)
         or change_set.drift.added
@@ -219,7 +220,7 @@ def _changed_rows(
         or not _small([file for part in parts for file in part.files])
     ):
         return None
-    extra = [StructField(name, kind) for name, kind in ((shown, BooleanType()), (weight, LongType())) if name]
+    extra = [StructField(name, kind) for name, kind in ((visible_if, BooleanType()), (weight, LongType())) if name]
     asked = [*fields, *extra]
     try:
         signed = [
@@ -233,23 +234,23 @@ def _changed_rows(
     plain = _together(columns, signed, asked, end.schema, end)
     kind = StructField(CHANGE_TYPE, StringType())
     schema = StructType([*end.schema.fields, kind])
-    told = _together(columns, [(file, 1, None) for part in parts for file in part.cdc], [*asked, kind], schema, end)
-    if plain is None or told is None:
+    written = _together(columns, [(file, 1, None) for part in parts for file in part.cdc], [*asked, kind], schema, end)
+    if plain is None or written is None:
         return None
-    kinds = told.column(CHANGE_TYPE)
+    kinds = written.column(CHANGE_TYPE)
     if not pc.all(pc.is_in(kinds, value_set=pa.array(CHANGE_SIGNS)), min_count=0).as_py():
         return None
     came = pc.is_in(kinds, value_set=pa.array([name for name, sign in CHANGE_SIGNS.items() if sign > 0]))
     signs = pc.if_else(came, pa.scalar(1, pa.int64()), pa.scalar(-1, pa.int64()))
-    told = told.drop_columns([CHANGE_TYPE, SIGN]).append_column(SIGN, signs)
-    rows = pa.concat_tables([plain, told])
-    if shown is not None:
-        rows = rows.filter(rows.column(shown))
+    written = written.drop_columns([CHANGE_TYPE, SIGN]).append_column(SIGN, signs)
+    rows = pa.concat_tables([plain, written])
+    if visible_if is not None:
+        rows = rows.filter(rows.column(visible_if))
     weights = rows.column(SIGN)
     if weight is not None:
         weights = pc.multiply(weights, rows.column(weight))
     rows = rows.select([field.name for field in fields]).append_column(WEIGHT, weights)
-    return rows if change_set.insert_only else net(rows, fields)
+    return rows if change_set.insert_only else net_table(rows, fields)
 
 
 def _small(files: Sequence[DataFile]) -> bool:
@@ -328,24 +329,3 @@ def _with_values(rows: pa.Table, name: str, values: pa.ChunkedArray) -> pa.Table
     except pa.ArrowException:
         return rows
     return rows.filter(pc.is_in(column, value_set=wanted))
-
-
-def net(rows: pa.Table, fields: Sequence[StructField]) -> pa.Table | None:
-    """Equal rows as one, weights summed, zeros dropped; floating-point numbers are compared by their bits."""
-    bits: Mapping[type[DataType], pa.DataType] = {DoubleType: pa.int64(), FloatType: pa.int32()}
-    floats = {field.name: bits[type(field.dataType)] for field in fields if type(field.dataType) in bits}
-    if any(pc.any(pc.is_nan(rows.column(name))).as_py() for name in floats):
-        return None
-    keys = [_viewed(rows.column(field.name), floats.get(field.name)) for field in fields]
-    names = [field.name for field in fields]
-    grouped = pa.table([*keys, rows.column(WEIGHT)], names=[*names, WEIGHT]).group_by(names)
-    summed = grouped.aggregate([(WEIGHT, "sum")])
-    kept = summed.filter(pc.not_equal(summed.column(f"{WEIGHT}_sum"), 0))
-    back = [rows.schema.field(name).type if name in floats else None for name in names]
-    arrays = [_viewed(kept.column(name), kind) for name, kind in zip(names, back, strict=True)]
-    return pa.table([*arrays, kept.column(f"{WEIGHT}_sum")], names=[*names, WEIGHT])
-
-
-def _viewed(column: pa.ChunkedArray, kind: pa.DataType | None) -> pa.ChunkedArray | pa.Array:
-    """The same bits as another type."""
-    return column if kind is None else column.combine_chunks().view(kind)

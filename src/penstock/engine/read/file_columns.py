@@ -3,7 +3,7 @@
     column(file, name)  =  what Spark reads there, or None;  rows that a deletion vector hides are among them
     live(file)          =  which of these rows count, or None if all do
 
-None is said of everything that is not plainly the same in Arrow and in Spark: other types than those below, a column
+None stands for all that is not known to be the same in Arrow and in Spark: other types than those below, a column
 stored as another type, dates in the calendars of old. Changes of intervals are kept in the same place: stream tables
 that read one interval of one table read its files once and net its rows once.
 """
@@ -12,12 +12,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 import pyarrow as pa
@@ -41,8 +39,9 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from penstock.engine.delta.delta_log import DataFile
+from penstock.engine.delta.log_entry import DataFile
 from penstock.engine.delta.log_storage import local_path
+from penstock.recently_used import RecentlyUsed
 
 HELD_SHARE = 16
 """Columns and changes are kept for the next reader in this part of the machine's memory, within the next two bounds."""
@@ -84,25 +83,22 @@ class FileColumns:
     """What was read of files and changes, the most recently used of it kept."""
 
     def __init__(self, limit: int | None = None, stopwatch: Callable[[], float] = time.monotonic) -> None:
-        self._limit = _room() if limit is None else limit
-        self._stopwatch = stopwatch
-        self._bytes = 0
-        self._held: OrderedDict[object, tuple[Any, float]] = OrderedDict()
-        """Key → what was read, and when it was last asked for; the longest ago first."""
-        self._lock = Lock()
+        self._held: RecentlyUsed[object, Any] = RecentlyUsed(
+            _room() if limit is None else limit, lambda arrow: int(arrow.nbytes), idle=IDLE, stopwatch=stopwatch
+        )
 
     def changes(self, key: object, read: Callable[[], pa.Table | None]) -> pa.Table | None:
         """The change rows that were read under a key before, else those that `read` returns."""
-        rows = self._kept(key)
+        rows = self._held.get(key)
         if rows is None:
             rows = read()
             if rows is not None:
-                self._keep(key, rows)
+                self._held.put(key, rows)
         return rows
 
     def of(self, file: DataFile, fields: Sequence[StructField]) -> dict[str, pa.Array] | None:
         """The named columns of a file; a column that it lacks is NULL. None if Spark has to read it."""
-        held = {field.name: self._kept((file.path, field.name)) for field in fields}
+        held = {field.name: self._held.get((file.path, field.name)) for field in fields}
         found = {name: array for name, array in held.items() if array is not None}
         missing = [field for field in fields if field.name not in found]
         if not missing and fields:
@@ -111,7 +107,7 @@ class FileColumns:
         if read is None:
             return None
         for name, array in read.items():
-            self._keep((file.path, name), array)
+            self._held.put((file.path, name), array)
         return {**found, **read}
 
     def live(self, root: str, file: DataFile) -> pa.Array | None:
@@ -126,32 +122,11 @@ class FileColumns:
         if rows is None:
             raise ValueError(f"{file.name} has a deletion vector and no number of rows")
         key = (file.path, vector)
-        mask = self._kept(key)
+        mask = self._held.get(key)
         if mask is None:
             mask = pa.array(vector.alive(root, rows))
-            self._keep(key, mask)
+            self._held.put(key, mask)
         return mask
-
-    def _kept(self, key: object) -> Any:
-        with self._lock:
-            if key not in self._held:
-                return None
-            arrow, _ = self._held.pop(key)
-            self._held[key] = arrow, self._stopwatch()
-            return arrow
-
-    def _keep(self, key: object, arrow: Any) -> None:
-        with self._lock:
-            now = self._stopwatch()
-            if key not in self._held:
-                self._held[key] = arrow, now
-                self._bytes += arrow.nbytes
-            while self._held and (self._bytes > self._limit or self._idle_since() < now - IDLE):
-                _, (dropped, _) = self._held.popitem(last=False)
-                self._bytes -= dropped.nbytes
-
-    def _idle_since(self) -> float:
-        return next(iter(self._held.values()))[1]
 
 
 def _room() -> int:
@@ -174,8 +149,8 @@ def _read(file: DataFile, fields: Sequence[StructField]) -> dict[str, pa.Array] 
 
 
 def _columns(parquet: pq.ParquetFile, fields: Sequence[StructField]) -> dict[str, pa.Array] | None:
-    told = parquet.metadata.metadata or {}
-    if any(old in told for old in _OLD_CALENDARS):
+    facts = parquet.metadata.metadata or {}
+    if any(old in facts for old in _OLD_CALENDARS):
         return None
     by_name: dict[str, int] = {}
     for place, name in enumerate(parquet.schema_arrow.names):

@@ -1,6 +1,6 @@
 """Which tables are worth being narrowed by touched keys, and by which columns.
 
-A table is, where a value of the column rules out a good part of its files (`told_apart`); and, for a small change,
+A table is, where a value of the column rules out a good part of its files (`prunes_well`); and, for a small change,
 where all of it can be read on the driver, because its touched rows alone then go into a statement without a scan.
 """
 
@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from penstock.engine.delta.delta_log import Snapshot
+from penstock.engine.delta.snapshot import Snapshot
 from penstock.engine.read.driver_read import readable, whole
-from penstock.engine.read.pruning import prunable, told_apart
+from penstock.engine.read.pruning import prunable, prunes_well
 
 
 class LargeSources:
@@ -30,7 +30,7 @@ class LargeSources:
 
 
 def _worth(snapshot: Snapshot, column: str) -> bool:
-    if told_apart(snapshot, column):
+    if prunes_well(snapshot, column):
         return True
     kind = next((each.dataType for each in snapshot.schema.fields if each.name.lower() == column.lower()), None)
     return kind is not None and prunable(kind) and readable(snapshot) and not whole(snapshot)

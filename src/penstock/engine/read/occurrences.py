@@ -56,7 +56,7 @@ def _between(ordered: NDArray[np.int64], low: np.int64, high: np.int64) -> NDArr
 
 
 def _numbers(array: pa.Array) -> NDArray[np.int64] | None:
-    """The values as whole numbers; None if they are none."""
+    """The values as whole numbers; None if they are something else."""
     kind = array.type
     if pa.types.is_date32(kind):
         array = array.view(pa.int32())

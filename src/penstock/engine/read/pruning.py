@@ -36,7 +36,8 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from penstock.engine.delta.delta_log import DataFile, Snapshot
+from penstock.engine.delta.log_entry import DataFile
+from penstock.engine.delta.snapshot import Snapshot
 from penstock.engine.read.sql_literals import literal
 from penstock.names import quote
 
@@ -44,10 +45,10 @@ _INTEGERS = (ByteType, ShortType, IntegerType, LongType)
 _CUT_OFF = timedelta(milliseconds=1)
 
 SPANS = 1024
-"""So many spans at most; more touched values than that are taken together with their neighbours."""
+"""The most spans; more touched values than that are taken together with their neighbours."""
 
 LISTED = 64
-"""Up to so many single values are listed in the filter on rows; beyond, it has the ends of their range only."""
+"""Up to this many single values are listed in the filter on rows; beyond, it has the ends of their range only."""
 
 WORTH_FILES = 4
 WORTH_ROWS = 50_000
@@ -111,7 +112,7 @@ class Bounds:
 
 
 def prunable(kind: DataType) -> bool:
-    """True if statistics of this type can be trusted, whoever wrote them."""
+    """True if statistics of this type can be trusted, no matter which writer made them."""
     match kind:
         case DecimalType():
             return kind.precision <= 15
@@ -228,7 +229,7 @@ def _literal(value: Any, kind: DataType) -> str | None:
     return literal(value, kind.jsonValue(), "spark")
 
 
-def told_apart(snapshot: Snapshot, name: str) -> bool:
+def prunes_well(snapshot: Snapshot, name: str) -> bool:
     """True if collecting touched values of a column is likely to spare a good part of a large table.
 
     Large: several files, many rows. Told apart: a value that occurs in the table lies within few files' ranges; files

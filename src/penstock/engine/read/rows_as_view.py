@@ -28,15 +28,15 @@ class NamedRows:
 @contextmanager
 def rows_as_views(spark: SparkSession, wanted: Sequence[NamedRows]) -> Iterator[None]:
     """Show rows under their names within the block; a table or view of that name that is there already wins."""
-    shown = []
+    views = []
     try:
         for each in wanted:
             if spark.catalog.tableExists(each.name):
                 continue
             schema = ", ".join(f"{quote(column)} {kind}" for column, kind in each.columns)
             spark.createDataFrame([tuple(row) for row in each.rows()], schema).createTempView(each.name)
-            shown.append(each.name)
+            views.append(each.name)
         yield
     finally:
-        for name in shown:
+        for name in views:
             spark.catalog.dropTempView(name)

@@ -17,7 +17,9 @@ from uuid import NAMESPACE_URL, uuid5
 from penstock.catalog.warehouse_folder import STORAGE_FOLDER
 from penstock.engine.delta.definition import Definition
 from penstock.engine.run.workspace import Logs
-from penstock.engine.write.storage import DEFINITION_KEY, FORMER_IDS_KEY, ID_KEY, Standing, Storage, ids_of, standing
+from penstock.engine.write.storage import Storage
+from penstock.engine.write.storage_state import StorageState, storage_state
+from penstock.engine.write.table_properties import DEFINITION_KEY, FORMER_IDS_KEY, ID_KEY, ids_of
 from penstock.errors import CommitConflict, PenstockError
 from penstock.places import Places
 
@@ -50,10 +52,10 @@ def _one(
 ) -> None:
     for _ in range(_TRIES):
         try:
-            found = standing(logs.at(path))
+            found = storage_state(logs.at(path))
             definition = Definition.from_json(found.definition)
         except (PenstockError, KeyError, ValueError):
-            # Half made, or not ours: whoever asks for it is told.
+            # Half made, or not ours: asking for it raises the error.
             return
         moved = replace(definition, sources=_sources(definition, found, former, written_out))
         changes: dict[str, str] = {}
@@ -73,7 +75,7 @@ def _one(
 
 
 def _sources(
-    definition: Definition, found: Standing, former: Places, written_out: Callable[[str, str], bool]
+    definition: Definition, found: StorageState, former: Places, written_out: Callable[[str, str], bool]
 ) -> dict[str, str]:
     return {
         source: kept if kept in definition.query or written_out(found.table_id, source) else former.kept(kept)

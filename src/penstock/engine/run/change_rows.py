@@ -18,7 +18,9 @@ from penstock.engine.spark.registry import view_query
 from penstock.engine.write.apply import Change
 from penstock.engine.write.apply_spark import conformed, spark_schema
 from penstock.engine.write.staged import StagedFiles, sort_staged, stage, stageable
-from penstock.engine.write.storage import Pin, Storage, layout_of
+from penstock.engine.write.storage import Storage
+from penstock.engine.write.storage_state import Pin
+from penstock.engine.write.table_properties import layout_of
 from penstock.names import WEIGHT, quote
 from penstock.operators.types import same
 
@@ -87,8 +89,8 @@ def whole_table(rows: Rows, on_driver: bool, files: tuple[Storage, Pin] | None, 
 def sample(spark: SparkSession, rows: Rows, operation: str) -> str:
     """One row with that operation, as text."""
     found = rows.frame(spark).where(F.col(OP) == operation).limit(1).collect()
-    shown = {name: value for name, value in found[0].asDict().items() if name not in {OP, PLUS, MINUS}} if found else {}
-    return str(shown)
+    row = {name: value for name, value in found[0].asDict().items() if name not in {OP, PLUS, MINUS}} if found else {}
+    return str(row)
 
 
 def overlaid(

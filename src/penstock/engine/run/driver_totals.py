@@ -17,7 +17,7 @@ from penstock.names import WEIGHT
 _WAS, _LOST, _CHANGED = "__ps_was", "__ps_lost", "__ps_changed"
 
 
-def plainly_equal(kind: pa.DataType) -> bool:
+def equal_by_bits(kind: pa.DataType) -> bool:
     """True if values of the type are equal where their bits are, and nowhere else."""
     return bool(
         pa.types.is_integer(kind)
@@ -35,7 +35,7 @@ def new_totals(changed: pa.Table, stored: pa.Table, values: list[str]) -> pa.Tab
 
     None if a column is of a type that is not compared here.
     """
-    if not all(plainly_equal(changed.schema.field(name).type) for name in values):
+    if not all(equal_by_bits(changed.schema.field(name).type) for name in values):
         return None
     typed = changed.select([*values, WEIGHT])
     weight = typed.column(WEIGHT)

@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from penstock.compile.stored import MINUS, OP, PLUS
-from penstock.engine.read.driver_read import net
-from penstock.engine.run.driver_totals import plainly_equal
+from penstock.engine.read.net import net_table
+from penstock.engine.run.driver_totals import equal_by_bits
 from penstock.names import WEIGHT
 from penstock.operators.delta_query import Plain
 from penstock.operators.expression import Comparison
@@ -48,7 +48,7 @@ def plain_change(plain: Plain, rows: pa.Table, schema: StructType) -> tuple[Stru
     if chosen is None:
         return None
     values = _typed(plain, schema).fields
-    change = net(chosen, values)
+    change = net_table(chosen, values)
     if change is None:
         return None
     weight, zero = change.column(WEIGHT), pa.scalar(0, pa.int64())
@@ -65,7 +65,7 @@ def _typed(plain: Plain, schema: StructType) -> StructType:
 
 def _chosen(plain: Plain, rows: pa.Table, *beside: str) -> pa.Table | None:
     """The columns under their names, and others beside them, of the rows that are chosen."""
-    if not plain.columns or not all(plainly_equal(rows.schema.field(column).type) for column in plain.columns.values()):
+    if not plain.columns or not all(equal_by_bits(rows.schema.field(column).type) for column in plain.columns.values()):
         return None
     for column, held in plain.where:
         mask = _holds(rows.column(column), held)
@@ -80,7 +80,7 @@ def _holds(column: pa.ChunkedArray, held: Comparison) -> pa.ChunkedArray | None:
         return pc.is_null(column)
     if held.operator == "IS NOT NULL":
         return pc.is_valid(column)
-    if not plainly_equal(column.type):
+    if not equal_by_bits(column.type):
         return None
     # A constant may be too large for the column's own type.
     column = column.cast(pa.int64()) if pa.types.is_integer(column.type) else column

@@ -4,14 +4,13 @@
 
 Analysing, optimising and planning a statement costs Spark more than running it over a small delta. So a statement is
 planned over placeholders of one row; for each run only the scans in the physical plan are exchanged for ones that
-hold the new rows. Every placeholder is one partition and joins are told not to broadcast (`tuning`), so that the whole
+hold the new rows. Every placeholder is one partition and joins do not broadcast (`tuning`), so that the whole
 statement is one task. A statement with a subquery inside an expression is planned anew each time, because Spark plans
 such a subquery later, out of reach.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +22,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from penstock.engine.spark.catalyst import Catalyst, node_kind
+from penstock.recently_used import RecentlyUsed
 
 STATEMENTS_KEPT = 64
 
@@ -51,7 +51,8 @@ class PreparedStatements:
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
         self._catalyst = Catalyst(spark)
-        self._held: OrderedDict[object, _Planned | None] = OrderedDict()
+        self._held: RecentlyUsed[object, tuple[_Planned | None]] = RecentlyUsed(STATEMENTS_KEPT)
+        """Statement → its plans, or None if it has none that can be kept."""
         jvm = self._catalyst.jvm
         self._execution = jvm.org.apache.spark.sql.execution
         self._single = self._catalyst.module(jvm.org.apache.spark.sql.catalyst.plans.physical, "SinglePartition")
@@ -61,12 +62,11 @@ class PreparedStatements:
     def frame(self, sql: str, relations: Mapping[str, LocalRows]) -> DataFrame | None:
         """The statement over these rows, as a DataFrame ready to run; None if it cannot be kept."""
         key = sql, tuple((name, rows.schema.json()) for name, rows in relations.items())
-        if key not in self._held:
-            self._held[key] = self._plan(sql, relations)
-            while len(self._held) > STATEMENTS_KEPT:
-                self._held.popitem(last=False)
-        self._held.move_to_end(key)
-        planned = self._held[key]
+        held = self._held.get(key)
+        if held is None:
+            held = (self._plan(sql, relations),)
+            self._held.put(key, held)
+        (planned,) = held
         return None if planned is None else self._over(planned, relations)
 
     def _plan(self, sql: str, relations: Mapping[str, LocalRows]) -> _Planned | None:

@@ -19,8 +19,10 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampType
 
 from penstock.compile.stored import MINUS, OP, PLUS, SHOWN, Summary
-from penstock.engine.delta.delta_log import DataFile, DeltaLog, Snapshot
+from penstock.engine.delta.delta_log import DeltaLog
 from penstock.engine.delta.interval import ChangeSet
+from penstock.engine.delta.log_entry import DataFile
+from penstock.engine.delta.snapshot import Snapshot
 from penstock.engine.read.driver_read import Placed, changed_rows, placed_rows, rows_at, whole
 from penstock.engine.read.file_columns import FileColumns
 from penstock.engine.read.pruning import Bounds, bounds_of, prune
@@ -138,7 +140,7 @@ class Program:
     def run(self, step: Step) -> Rows:
         """Run a statement and keep its rows under the step's name."""
         bound = self._bound(step)
-        rows = self._plainly(step, bound) or self._run(step, bound)
+        rows = self._on_driver(step, bound) or self._run(step, bound)
         self.results[step.name] = rows
         return rows
 
@@ -151,17 +153,17 @@ class Program:
             cached.count()
             return Rows(frame.schema, cached)
 
-    def _plainly(self, step: Step, bound: Mapping[str, Rows]) -> Rows | None:
+    def _on_driver(self, step: Step, bound: Mapping[str, Rows]) -> Rows | None:
         """The rows of a step without Spark, if its leaves are on the driver and it has a simpler way."""
         held = {name: rows.held for name, rows in bound.items() if isinstance(rows.held, pa.Table)}
         if len(held) < len(bound):
             return None
         with self.timed("run"):
-            match step.plainly:
+            match step.shortcut:
                 case PlainKeys(plain):
-                    return _told(plain_keys(plain, held[plain.leaf], bound[plain.leaf].schema))
+                    return _as_rows(plain_keys(plain, held[plain.leaf], bound[plain.leaf].schema))
                 case PlainChange(plain):
-                    return _told(plain_change(plain, held[plain.leaf], bound[plain.leaf].schema))
+                    return _as_rows(plain_change(plain, held[plain.leaf], bound[plain.leaf].schema))
                 case BagTotals(changed, stored, values):
                     totals = new_totals(held[changed], held[stored], list(values))
                     schema = bound[changed].schema
@@ -238,17 +240,17 @@ class Program:
         log = self.logs[leaf.source.id]
         columns = [name for name in leaf.columns if name != WEIGHT]
         weight = WEIGHT if leaf.source.weighted else None
-        shown = SHOWN if leaf.source.has_hidden_rows else None
+        visible_if = SHOWN if leaf.source.has_hidden_rows else None
         change_set = self.change_sets[leaf.source.id]
         count = sum(len(part.files) for part in change_set.parts)
         self.reads.append(Read(step, leaf.name, count, count, change_set.rows_estimate, change_set.bytes))
         if self._small:
-            check_columns(log, change_set, [*columns, *(name for name in (weight, shown) if name)])
+            check_columns(log, change_set, [*columns, *(name for name in (weight, visible_if) if name)])
             fields = fields_of(change_set.end.schema, columns)
-            rows = changed_rows(self.columns, change_set, fields, shown, weight)
+            rows = changed_rows(self.columns, change_set, fields, visible_if, weight)
             if rows is not None:
                 return Rows(StructType([*fields, StructField(WEIGHT, LongType())]), rows)
-        where = quote(shown) if shown else None
+        where = quote(visible_if) if visible_if else None
         frame = changes(self.spark, log, change_set, columns, weight_column=weight, where=where)
         return Rows(frame.schema, frame)
 
@@ -267,12 +269,12 @@ class Program:
         if self._small and (bounds or whole(snapshot)):
             fields = fields_of(snapshot.schema, leaf.columns)
             keys = [(each.column, held.column(each.collected)) for each, held in self._keys(leaf)]
-            shown, weight = SHOWN if hidden else None, WEIGHT if weighted else None
+            visible_if, weight = SHOWN if hidden else None, WEIGHT if weighted else None
             if leaf.source is None:
                 self.placed = placed_rows(self.columns, snapshot, files, fields, keys)
                 rows = None if self.placed is None else self.placed.rows
             else:
-                rows = rows_at(self.columns, snapshot, files, fields, keys, shown, weight)
+                rows = rows_at(self.columns, snapshot, files, fields, keys, visible_if, weight)
             if rows is not None:
                 self._note(step, leaf, snapshot, [file for file in files if file.path not in self._seen])
                 self._seen |= {file.path for file in files}
@@ -330,5 +332,5 @@ def plain_rows(
     return frame.select(*(F.col(quote(name)) for name in columns))
 
 
-def _told(found: tuple[StructType, pa.Table] | None) -> Rows | None:
+def _as_rows(found: tuple[StructType, pa.Table] | None) -> Rows | None:
     return None if found is None else Rows(*found)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -20,15 +21,17 @@ from penstock.compile.plan import Plan, compile_query
 from penstock.compile.query_text import query_text
 from penstock.compile.stored import SHOWN
 from penstock.engine.bind.bind_query import SparkAnalyzer
+from penstock.engine.bind.functions import function_code
 from penstock.engine.bind.pinned_query import by_delta, by_file_list, folder, query_with
 from penstock.engine.delta.definition import Definition
 from penstock.engine.delta.delta_log import DeltaLog
+from penstock.engine.delta.log_storage import Stamp
 from penstock.engine.delta.readable import require_readable
 from penstock.engine.read.file_columns import FileColumns
 from penstock.engine.read.scan import scan
 from penstock.engine.run.prepared import PreparedStatements
 from penstock.engine.spark.columns_as_defined import Reads, columns_read_by_name
-from penstock.engine.spark.registry import view_query
+from penstock.engine.spark.registry import view_query, view_text
 from penstock.engine.spark.result_settings import session_for
 from penstock.engine.spark.threads import active
 from penstock.engine.spark.tuning import Tuning
@@ -66,6 +69,25 @@ class Logs:
         return path if is_written_out(source.name) else self.places.kept(path)
 
 
+_End = tuple[int, Stamp | None, datetime | None]
+"""The newest commit of a table: its version, its file, and when it was made."""
+
+
+@dataclass(frozen=True)
+class _Proposed:
+    """A plan that has not been used yet, and where its tables ended when it was made."""
+
+    query: str
+    key: tuple[str, ...]
+    plan: Plan
+    ends: Mapping[str, _End]
+    """Folder of a table → its newest commit."""
+
+    def is_for(self, query: str, key: tuple[str, ...], columns: tuple[str, ...]) -> bool:
+        shown = tuple(column.visible for column in self.plan.store.columns if column.visible is not None)
+        return (query, key, columns) == (self.query, self.key, shown)
+
+
 class Workspace:
     """A session under a definition's settings, and what was compiled in it."""
 
@@ -86,9 +108,10 @@ class Workspace:
         self._by_storage = by_storage
         self.prepared = PreparedStatements(self.session)
         self.tuning = Tuning(self.session)
-        self._analyzer = SparkAnalyzer(self.session, self._source_at, self._stream_table, reads, spark)
-        self._reads = reads
+        self._home = spark
+        self._set_reads(reads)
         self._plan: tuple[object, Plan] | None = None
+        self._proposed: _Proposed | None = None
         self._busy = threading.RLock()
 
     @contextmanager
@@ -98,7 +121,7 @@ class Workspace:
             try:
                 yield
             finally:
-                # Rows that are read later, by whoever got them, may be of any size.
+                # The caller reads these rows later, and they may be of any size.
                 self.tuning.apply({})
 
     def bind(self, query: str) -> BoundQuery:
@@ -118,6 +141,21 @@ class Workspace:
             )
         return query_text(bound)
 
+    def propose(self, query: str, key: tuple[str, ...]) -> Plan:
+        """The plan of a query that a definition may be made of; `serve` keeps it for the first refresh."""
+        began = datetime.now(UTC)
+        bound = self.bind(query)
+        plan = compile_query(bound, key, self.settings)
+        ends = {source.path: self._end_of(source.path) for source in bound.sources}
+        # A commit that landed while the query was analysed may not be in the plan.
+        if all(at is not None and at < began for _, _, at in ends.values()):
+            self._proposed = _Proposed(query, key, plan, ends)
+        return plan
+
+    def serve(self, definition: Definition) -> None:
+        """Become the workspace of a definition that was made of what was proposed here."""
+        self._set_reads(definition.reads)
+
     def columns_read_by_name(self, query: str) -> Reads:
         """What the names in a query show now, for a definition to remember."""
         return columns_read_by_name(self.session, query)
@@ -130,8 +168,8 @@ class Workspace:
         nulls = ", ".join(f"CAST(NULL AS {type_}) AS {quote(visible)}" for visible, _, type_ in wanted.columns)
         schema = self.session.sql(f"SELECT {nulls}").schema
         # Spark must not know that there are no rows, or it would find that nothing of them is used.
-        unread = self.session.createDataFrame(self.session.sparkContext.emptyRDD(), schema)
-        self._analyzer.check(query, {name: unread})
+        nothing = self.session.createDataFrame(self.session.sparkContext.emptyRDD(), schema)
+        self._analyzer.check(query, {name: nothing})
 
     def plan(self, query: str, key: tuple[str, ...], columns: tuple[str, ...], schemas: object) -> Plan:
         """The compiled plan; `schemas` stands for everything outside the definition that it depends on.
@@ -148,12 +186,23 @@ class Workspace:
         for kept in definition.sources.values():
             require_readable(self.logs.at(kept))
 
-    def plan_anew(self, query: str, key: tuple[str, ...], columns: tuple[str, ...]) -> Plan:
-        """The plan for the query as it reads now, for a rebuild: its tables, views and types may have changed."""
+    def plan_anew(
+        self, query: str, key: tuple[str, ...], columns: tuple[str, ...], schemas: object | None = None
+    ) -> Plan:
+        """The plan for the query as it reads now, for a rebuild: its tables, views and types may have changed.
+
+        With `schemas`, it is kept for `plan`.
+        """
         self._plan = None
-        return self._planned(query, key, columns)
+        plan = self._planned(query, key, columns)
+        if schemas is not None:
+            self._plan = (query, key, columns, schemas), plan
+        return plan
 
     def _planned(self, query: str, key: tuple[str, ...], columns: tuple[str, ...]) -> Plan:
+        proposed, self._proposed = self._proposed, None
+        if proposed is not None and proposed.is_for(query, key, columns) and self._still_holds(proposed):
+            return proposed.plan
         try:
             return compile_query(restrict(self.bind(query), columns), key, self.settings)
         except KeyError as gone:
@@ -161,6 +210,24 @@ class Workspace:
                 why=f"it no longer returns column {gone.args[0]}",
                 fix="Bring the column back, or give another query: ALTER STREAM TABLE … AS …",
             ) from gone
+
+    def _still_holds(self, proposed: _Proposed) -> bool:
+        """True if nothing that the plan was made of has changed: tables, views, functions."""
+        bound = proposed.plan.bound
+        return (
+            all(self._end_of(path) == end for path, end in proposed.ends.items())
+            and all(view_text(self.session, view) == text for view, text in bound.views)
+            and all(function_code(self.session, name) == code for name, code in bound.functions)
+        )
+
+    def _end_of(self, path: str) -> _End:
+        log = self.logs.at(path)
+        snapshot = log.snapshot()
+        return snapshot.version, log.stamp(snapshot.version), snapshot.committed_at
+
+    def _set_reads(self, reads: Reads) -> None:
+        self._reads = reads
+        self._analyzer = SparkAnalyzer(self.session, self._source_at, self._stream_table, reads, self._home)
 
     def recomputed(
         self,
@@ -206,11 +273,11 @@ class Workspace:
     def _schema(self, path: str) -> StructType:
         return self.logs.at(path).snapshot().schema
 
-    def shown(self, definition: Definition, path: str, version: int) -> DataFrame:
+    def visible_rows(self, definition: Definition, path: str, version: int) -> DataFrame:
         """What a user sees of the storage at a version, through Delta's own reader."""
         stored = self.session.read.format("delta").option("versionAsOf", version).load(path)
-        stored.createOrReplaceTempView("__ps_shown_storage")
-        return self.session.sql(view_query(definition, "`__ps_shown_storage`"))
+        stored.createOrReplaceTempView("__ps_visible_storage")
+        return self.session.sql(view_query(definition, "`__ps_visible_storage`"))
 
     def stored_rows(self, path: str, version: int) -> int:
         """How many rows a user sees in the storage at a version, whatever definition they were stored under."""
@@ -241,14 +308,14 @@ class Workspace:
         return self._by_name(TableName.parse(view))
 
 
-def as_storage(shown: DataFrame, definition: Definition, schema: StructType, names: Sequence[str]) -> DataFrame:
+def as_storage(rows: DataFrame, definition: Definition, schema: StructType, names: Sequence[str]) -> DataFrame:
     """The rows that a stream table shows in the form of its storage: what its view does not look at is NULL."""
     visible = {stored: name for name, stored, _ in definition.columns}
     one = {WEIGHT: F.lit(1).cast("bigint"), SHOWN: F.lit(True)}
-    return shown.select(
+    return rows.select(
         *(
             (
-                shown[quote(visible[name])]
+                rows[quote(visible[name])]
                 if name in visible
                 else one[name]
                 if name in one

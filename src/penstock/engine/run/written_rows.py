@@ -28,8 +28,8 @@ def counting_rows(spark: SparkSession, logs: Logs, table: TableName) -> Callable
             return None
         begin = before[1] if before is not None and before[0] == after[0] else -1
         writes = [each for each in logs.at(after[0]).commits(begin, after[1]) if each.operation in _WRITES]
-        told = (writes[0].info.get("operationMetrics") or {}).get(_COUNTED) if len(writes) == 1 else None
-        return None if told is None else int(told)
+        counted = (writes[0].info.get("operationMetrics") or {}).get(_COUNTED) if len(writes) == 1 else None
+        return None if counted is None else int(counted)
 
     return written
 
@@ -40,7 +40,7 @@ def _newest(spark: SparkSession, logs: Logs, table: TableName) -> tuple[str, int
         path = table_path(spark, table)
         return None if path is None else (path, logs.at(path).latest_version())
     except (PenstockError, OSError):
-        # Not a Delta table, or not one whose log can be read here: the statement itself is none the worse.
+        # Not a Delta table, or not one whose log can be read here: the statement itself has succeeded.
         return None
 
 

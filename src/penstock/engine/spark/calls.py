@@ -31,12 +31,12 @@ def let_calls_end(gateway: Any) -> None:
     client = gateway._gateway_client
     if not isinstance(client, JavaClient) or "send_command" in vars(client):
         return
-    plainly = client.send_command
+    send = client.send_command
 
     def send_command(*call: Any, **named: Any) -> Any:
         with Whole(hurry=_cancel_until_ended):
             try:
-                return plainly(*call, **named)
+                return send(*call, **named)
             except GivenUp:
                 if (connection := client.get_thread_connection()) is not None:
                     connection.close()
@@ -52,7 +52,7 @@ def arrow_rows(frame: DataFrame) -> pa.Table:
 
 
 def cancel_jobs() -> None:
-    """Cancel all jobs of this process; whoever waits for one is told."""
+    """Cancel all jobs of this process; the threads that wait for one get an error."""
     context = SparkContext._active_spark_context
     # That there is nothing to cancel any more is as good.
     with suppress(Exception):

@@ -35,8 +35,8 @@ def columns_read_by_name(spark: SparkSession, query: str) -> dict[str, tuple[tup
     catalyst = Catalyst(spark)
     found: dict[str, tuple[tuple[str, str], ...]] = {}
     for name, node in _relations(catalyst, _parsed(catalyst, query)).items():
-        shown = catalyst.items(catalyst.analyse(node).output())
-        found[name] = tuple((str(each.name()), str(each.dataType().sql())) for each in shown)
+        output = catalyst.items(catalyst.analyse(node).output())
+        found[name] = tuple((str(each.name()), str(each.dataType().sql())) for each in output)
     return found
 
 
@@ -61,13 +61,13 @@ def frame_as_defined(
     gone: list[tuple[str, str]] = []
     changed: dict[str, tuple[Any, Any, list[tuple[str, str]]]] = {}
     for name, node in _relations(catalyst, parsed).items():
-        shown = catalyst.analyse(node)
-        view = _view(shown)
+        analysed = catalyst.analyse(node)
+        view = _view(analysed)
         other = None if view is None else instead.get(view)
-        names = [str(each.name()) for each in catalyst.items(shown.output())] if other is None else other.columns
+        names = [str(each.name()) for each in catalyst.items(analysed.output())] if other is None else other.columns
         if name in reads and (other is not None or names != [column for column, _ in reads[name]]):
             below = node if other is None else catalyst.analyzed(other)
-            changed[name] = shown.identifier(), below, _as_remembered(name, reads[name], names, gone)
+            changed[name] = analysed.identifier(), below, _as_remembered(name, reads[name], names, gone)
     if not changed:
         return frame_of(spark, query)
 
@@ -122,9 +122,9 @@ def _check_unused(catalyst: Catalyst, frame: DataFrame, gone: list[tuple[str, st
         )
 
 
-def _view(shown: Any) -> TableName | None:
+def _view(analysed: Any) -> TableName | None:
     """The view that a relation shows, if it is one of Spark's catalog."""
-    below = shown.child() if node_kind(shown) == "SubqueryAlias" else shown
+    below = analysed.child() if node_kind(analysed) == "SubqueryAlias" else analysed
     if node_kind(below) != "View" or below.isTempView():
         return None
     return TableName.parse(str(below.desc().identifier().quotedString()))

@@ -113,10 +113,10 @@ def _catalog(warehouse: Path, place: str | Path | None) -> Check:
 
 def _postgres(address: str) -> Check:
     # Here and not above, as in `open_catalog`.
-    from penstock.catalog.postgres import look
+    from penstock.catalog.postgres import read_state
     from penstock.catalog.postgres_address import PostgresAddress
 
-    state = look(address)
+    state = read_state(address)
     there = f"schema version {state.schema_version}" if state.schema_version else "none yet, will be made"
     found = f"{PostgresAddress.parse(address)}, PostgreSQL {state.server}, {there}"
     ahead = state.ahead.total_seconds()

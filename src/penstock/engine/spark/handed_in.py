@@ -1,4 +1,4 @@
-"""The classes of PySpark whose objects callers hand in, by name: whoever checks arguments needs them at run time."""
+"""The classes of PySpark whose objects callers hand in, by name: checks of arguments need them at run time."""
 
 from pyspark.sql import DataFrame, SparkSession
 

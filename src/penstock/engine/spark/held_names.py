@@ -62,10 +62,10 @@ def held_under(spark: SparkSession, name: TableName) -> Held | None:
     return Held(is_view=True, text=text, is_ours=mark.isDefined() and str(mark.get()) == text_hash(text))
 
 
-def folder_shown(held: Held) -> str | None:
+def folder_of_view(held: Held) -> str | None:
     """The folder whose rows one of our views shows; None if it is not ours."""
-    shown = _STORAGE.search(held.text) if held.is_ours else None
-    return shown and shown[1].replace("``", "`")
+    found = _STORAGE.search(held.text) if held.is_ours else None
+    return found and found[1].replace("``", "`")
 
 
 def set_aside(spark: SparkSession, name: TableName) -> TableName | None:

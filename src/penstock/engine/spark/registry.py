@@ -18,9 +18,9 @@ from penstock.catalog.model import KnownKind, KnownTable
 from penstock.compile.stored import SHOWN
 from penstock.engine.delta.definition import Definition
 from penstock.engine.spark.columns_as_defined import names_read
-from penstock.engine.spark.held_names import MARK, folder_shown, held_under, marked
+from penstock.engine.spark.held_names import MARK, folder_of_view, held_under, marked
 from penstock.engine.spark.jvm import java
-from penstock.engine.spark.register_unread import register_delta_table, register_schema
+from penstock.engine.spark.register_without_reading import register_delta_table, register_schema
 from penstock.engine.spark.result_settings import is_result_setting
 from penstock.engine.spark.threads import active
 from penstock.errors import PenstockError
@@ -99,7 +99,7 @@ def places_of(spark: SparkSession, names: Iterable[KnownTable]) -> Iterator[tupl
         if each.table in tables[each.schema]:
             name = TableName(each.schema, each.table)
             held = held_under(spark, name)
-            place = folder_shown(held) if held is not None and held.is_view else table_path(spark, name)
+            place = folder_of_view(held) if held is not None and held.is_view else table_path(spark, name)
             if place is not None:
                 yield each, place
 
@@ -164,11 +164,11 @@ def _view_settings(held: Any) -> list[tuple[str, str]]:
 
 def view_query(definition: Definition, storage: str) -> str:
     """What a user sees of the storage, which is given as SQL."""
-    shown = ", ".join(
+    columns = ", ".join(
         quote(stored) if stored == visible else f"{quote(stored)} AS {quote(visible)}"
         for visible, stored, _ in definition.columns
     )
-    text = f"SELECT {shown} FROM {storage}"
+    text = f"SELECT {columns} FROM {storage}"
     if definition.weighted:
         text += f" LATERAL VIEW explode(array_repeat(0, CAST({quote(WEIGHT)} AS INT))) `__ps_copies` AS `__ps_copy`"
     return text + (f" WHERE {quote(SHOWN)}" if definition.has_hidden_rows else "")
@@ -298,7 +298,7 @@ def _manage(spark: SparkSession, known: KnownTable) -> None:
 
 
 def _statement(known: KnownTable) -> str:
-    """What registers a table of files by what Spark finds in them; it is not one if there are none."""
+    """What registers a table of files by what Spark finds in them; without files it is no table."""
     name = f"{quote(known.schema)}.{quote(known.table)}"
     location = (known.path or "").replace("\\", "\\\\").replace("'", "\\'")
     return f"CREATE TABLE IF NOT EXISTS {name} USING {known.provider} LOCATION '{location}'"

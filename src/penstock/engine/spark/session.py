@@ -96,7 +96,7 @@ def running_session() -> SparkSession | None:
 
 @contextmanager
 def _handler_kept() -> Iterator[None]:
-    """PySpark sets a handler of SIGINT of its own: over Python's, and not over that of whoever set another."""
+    """PySpark sets a handler of SIGINT of its own: over Python's, and not over one that the program set."""
     before = signal.getsignal(signal.SIGINT)
     yield
     if signal.getsignal(signal.SIGINT) != before not in (None, signal.default_int_handler):

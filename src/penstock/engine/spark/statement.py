@@ -36,7 +36,7 @@ def statement_errors(spark: SparkSession, text: str) -> Iterator[None]:
 
 
 def failure_of(spark: SparkSession, text: str, error: PySparkException | Py4JError) -> PenstockError:
-    """What an exception means for whoever wrote the statement."""
+    """What an exception means for the author of the statement."""
     system = system_error(error, "the statement")
     if system is not None:
         return system
@@ -54,7 +54,7 @@ def failure_of(spark: SparkSession, text: str, error: PySparkException | Py4JErr
 
 
 def refused_query(spark: SparkSession, query: str, error: PySparkException) -> PenstockError:
-    """What an exception means for whoever wrote a query that was to be analysed."""
+    """What an exception means for the author of a query that was to be analysed."""
     failure = failure_of(spark, query, error)
     if not isinstance(failure, StatementFailed):
         return failure

@@ -69,7 +69,7 @@ _HARMLESS: Final = frozenset(
         "RefreshTable",
         "RefreshFunction",
         "UncacheTable",
-        # Only told.
+        # Only reported.
         "DescribeRelation",
         "DescribeColumn",
         "DescribeDeltaHistory",
@@ -129,7 +129,7 @@ def read_targets(spark: SparkSession, statement: str) -> list[Target]:
         with unlogged():
             return list(_of_text(catalyst, statement))
     except (PySparkException, Py4JError):
-        # Whoever runs it is told; of a script, PySpark does not know all of Spark's errors.
+        # Running it reports the error; of a script, PySpark does not know all of Spark's errors.
         return []
 
 

@@ -24,10 +24,10 @@ def spark_threads(spark: SparkSession) -> Callable[[Callable[[], None], int], th
     Under the FAIR scheduler, which local sessions have, pools share the cores evenly; under FIFO they mean nothing.
     """
 
-    def made(labour: Callable[[], None], number: int) -> threading.Thread:
+    def made(worker_loop: Callable[[], None], number: int) -> threading.Thread:
         def in_pool() -> None:
             spark.sparkContext.setLocalProperty(POOL, f"penstock-{number}")
-            labour()
+            worker_loop()
 
         return InheritableThread(target=in_pool, name=f"penstock-{number}", daemon=True)
 

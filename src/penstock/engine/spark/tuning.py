@@ -12,12 +12,12 @@ from collections.abc import Mapping
 from pyspark.sql import SparkSession
 
 INTERPRETED_ROWS = 2_000
-"""Up to so many rows on the driver no code is generated."""
+"""Up to this many rows on the driver, Spark generates no code."""
 
 SINGLE_TASK: Mapping[str, str] = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.shuffle.partitions": "1",
-    # A broadcast is a job of its own; sorting a few rows on both sides of a join is none.
+    # A broadcast is a job of its own; sorting a few rows on both sides of a join is not.
     "spark.sql.autoBroadcastJoinThreshold": "-1",
     # Arrow batches are then decoded in the task, and not row by row before it.
     "spark.sql.execution.arrow.localRelationThreshold": "0b",
@@ -31,7 +31,7 @@ INTERPRETED: Mapping[str, str] = {
 
 
 def single_task(rows: int) -> Mapping[str, str]:
-    """Settings for a statement over so many rows that are all on the driver."""
+    """Settings for a statement over this many rows, all of them on the driver."""
     return INTERPRETED if rows <= INTERPRETED_ROWS else SINGLE_TASK
 
 

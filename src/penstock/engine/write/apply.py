@@ -26,7 +26,7 @@ from penstock.errors import InvalidSetting
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-Kind = Literal["append", "keyed", "bag", "overwrite"]
+ChangeKind = Literal["append", "keyed", "bag", "overwrite"]
 Applier = Literal["delta-rs", "vectors", "spark"]
 
 DRIVER_ROWS = 1_000_000
@@ -40,7 +40,7 @@ DRIVER_BYTES = 128 * 1024 * 1024
 class Change:
     """What to apply; see the module for what `rows` holds in each kind."""
 
-    kind: Kind
+    kind: ChangeKind
     rows: pa.Table | DataFrame | StagedFiles
 
 
@@ -84,6 +84,6 @@ def choose_applier(change: Change, settings: ApplySettings, thresholds: Threshol
 
 
 def fits_driver(rows: int, size: int, thresholds: Thresholds | None = None) -> bool:
-    """True if a change of so many rows and bytes may be held as one Arrow table on the driver."""
+    """True if a change of this many rows and bytes may be held as one Arrow table on the driver."""
     limits = thresholds or Thresholds()
     return rows <= limits.driver_rows and size <= limits.driver_bytes

@@ -20,12 +20,13 @@ from penstock.engine.read.sql_literals import identifier
 from penstock.engine.write.apply import Change
 from penstock.engine.write.merge_predicate import OP, KeyRange, match, rangeable, within
 from penstock.engine.write.staged import StagedFile, StagedFiles
-from penstock.engine.write.storage import Layout, layout_of
+from penstock.engine.write.table_properties import Layout, layout_of
 from penstock.errors import InternalError
+from penstock.failpoints import Failpoint, reach
 from penstock.names import WEIGHT
 
 RANGE_COLUMNS = 4
-"""At most so many key columns are bounded by literals: each costs a comparison per row, and the first skip most."""
+"""The most key columns that literals bound: each costs a comparison per row, and the first skip most."""
 
 
 def apply(
@@ -54,6 +55,7 @@ def apply(
         write_deltalake(handle, stored, mode="append", writer_properties=writer, commit_properties=properties)
     else:
         _merge(handle, change, rows, layout, properties)
+    reach(Failpoint.WRITTEN)
 
 
 def carry(handle: DeltaTable, *, record: str, app: str, number: int) -> None:
@@ -104,7 +106,7 @@ def merge_key(change: Change, layout: Layout) -> tuple[str, ...]:
 
 
 def key_ranges(source: pa.Table, key: tuple[str, ...], fields: Fields) -> dict[str, KeyRange]:
-    """The values that the first boundable key columns take in `source`; a range that cannot be told is left out."""
+    """The values that the first boundable key columns take in `source`; an unknown range is left out."""
     ranges: dict[str, KeyRange] = {}
     for name in [name for name in key if rangeable(name, fields)][:RANGE_COLUMNS]:
         column = source[name]

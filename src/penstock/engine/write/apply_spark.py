@@ -30,8 +30,9 @@ from penstock.engine.write.apply import Change
 from penstock.engine.write.apply_delta_rs import RANGE_COLUMNS, key_ranges, merge_key, merge_source
 from penstock.engine.write.merge_predicate import OP, KeyRange, match, rangeable, within
 from penstock.engine.write.staged import StagedFiles
-from penstock.engine.write.storage import Layout
+from penstock.engine.write.table_properties import Layout
 from penstock.errors import CommitConflict, InternalError, StorageError
+from penstock.failpoints import Failpoint, reach
 
 _CONFLICTS = (
     conflicts.ConcurrentAppendException,
@@ -61,6 +62,7 @@ def apply(
             _write(spark, path, change, schema_json or layout.schema_json, record, app, number)
         else:
             _merge(spark, path, change, layout, record, app, number)
+    reach(Failpoint.WRITTEN_BY_SPARK)
 
 
 def carry(spark: SparkSession, path: str, layout: Layout, *, record: str, app: str, number: int) -> None:
@@ -158,13 +160,13 @@ def _ranges(rows: DataFrame, change: Change, key: tuple[str, ...], fields: Field
     ]
     nulls = [F.max(column.isNull()).alias(f"null{place}") for place, column in enumerate(columns)]
     # As Arrow: Python datetimes of collect() would be moved to the driver's time zone.
-    told = arrow_rows(matching.agg(*bounds, *nulls))
+    measured = arrow_rows(matching.agg(*bounds, *nulls))
     ranges: dict[str, KeyRange] = {}
     for place, name in enumerate(names):
-        has_null = told[f"null{place}"][0].as_py()
+        has_null = measured[f"null{place}"][0].as_py()
         if has_null is None:
             return {}  # nothing can match
-        column = pa.chunked_array([told[f"low{place}"].combine_chunks(), told[f"high{place}"].combine_chunks()])
+        column = pa.chunked_array([measured[f"low{place}"].combine_chunks(), measured[f"high{place}"].combine_chunks()])
         spans = key_ranges(conform(pa.table({name: column}), arrow_schema_of(name, fields)), (name,), fields)
         if name in spans:
             ranges[name] = KeyRange(spans[name].low, spans[name].high, bool(has_null))

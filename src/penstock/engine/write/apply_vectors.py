@@ -4,7 +4,7 @@
 
 A merge writes every file anew in which one row changed; a change that is scattered over a large table would write the
 whole table. Here a commit costs what changed, and the files keep their order and stay in the cache of columns. The
-commit carries change files like any merge, so whoever follows the table reads those and no vector. Files in which
+commit carries change files like any merge, so a follower of the table reads those and no vector. Files in which
 little is left are folded together now and then (`marked_files`); the rest of what vectors hide is purged when the
 table is optimized.
 
@@ -27,8 +27,8 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from penstock.engine.delta.commit_record import USER_METADATA
-from penstock.engine.delta.delta_log import Snapshot
 from penstock.engine.delta.put_entry import put_entry
+from penstock.engine.delta.snapshot import Snapshot
 from penstock.engine.delta.storage_schema import arrow_schema, conform
 from penstock.engine.read.driver_read import Placed
 from penstock.engine.read.file_columns import FileColumns
@@ -39,7 +39,8 @@ from penstock.engine.write.find_rows import Found, find_rows
 from penstock.engine.write.marked_files import Marked, file_actions
 from penstock.engine.write.merge_predicate import OP
 from penstock.engine.write.staged import StagedFiles
-from penstock.engine.write.storage import CHECKPOINT_INTERVAL, DELETION_VECTORS, Layout, Pin
+from penstock.engine.write.storage_state import Pin
+from penstock.engine.write.table_properties import CHECKPOINT_INTERVAL, DELETION_VECTORS, Layout
 from penstock.errors import CommitConflict, InternalError
 
 _log = logging.getLogger("penstock.storage")
@@ -74,10 +75,10 @@ def mark(
     if found is None:
         return None
     added = source.filter(pc.not_equal(operations, "d"))
-    return Marked(snapshot, found, False, added.select(schema.names), _told(source, wanted, found, schema))
+    return Marked(snapshot, found, False, added.select(schema.names), _change_file_rows(source, wanted, found, schema))
 
 
-def _told(source: pa.Table, wanted: pa.Table, found: Found, schema: pa.Schema) -> pa.Table:
+def _change_file_rows(source: pa.Table, wanted: pa.Table, found: Found, schema: pa.Schema) -> pa.Table:
     """The rows of a change file: what was, what is, and what each of them is called."""
     replaced = pc.take(wanted[OP], pa.array(found.matches))
     was = pc.if_else(pc.equal(replaced, "u"), "update_preimage", "delete")

@@ -23,6 +23,7 @@ import pyarrow as pa
 
 from penstock.engine.delta.commit_record import CommitRecord, record_in
 from penstock.engine.delta.delta_log import DeltaLog
+from penstock.engine.delta.log_entry import Commit
 from penstock.engine.delta.log_storage import local_path
 from penstock.engine.delta.storage_schema import fields_of, holds, require_storable, same_columns
 from penstock.engine.read.driver_read import Placed
@@ -31,21 +32,15 @@ from penstock.engine.spark.calls import arrow_rows
 from penstock.engine.write import apply_delta_rs, apply_vectors
 from penstock.engine.write.apply import Applier, Change
 from penstock.engine.write.apply_vectors import mark
+from penstock.engine.write.delta_rs_errors import translated
+from penstock.engine.write.delta_rs_limits import declare_timestamp_ntz, hides_timestamp_ntz
 from penstock.engine.write.marked_files import Marked
 from penstock.engine.write.staged import StagedFiles
-from penstock.engine.write.storage import (
-    ID_KEY,
-    Pin,
-    Storage,
-    commit_info,
-    declare_timestamp_ntz,
-    hides_timestamp_ntz,
-    layout_of,
-    moves_data,
-    read_commit,
-    translated,
-)
+from penstock.engine.write.storage import Storage
+from penstock.engine.write.storage_state import Pin
+from penstock.engine.write.table_properties import ID_KEY, layout_of
 from penstock.errors import CommitConflict, InternalError, StorageError
+from penstock.failpoints import Failpoint, reach
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -94,6 +89,7 @@ def commit(
     rows. Its rows and record are in the table then, computed from a state that was no longer true; the record's base
     version makes the next pin report the table as damaged, and the rebuild that follows replaces both.
     """
+    reach(Failpoint.BEFORE_THE_WRITE)
     started = time.perf_counter()
     record = _fenced(storage, pin, record, transaction_number)
     marked = None if applier == "spark" else _marked(storage, pin, change, schema_json, marking)
@@ -144,6 +140,7 @@ def commit(
         )
         version = _landed_by_spark(storage, pin, record)
         written = change.rows.num_rows if isinstance(change.rows, pa.Table) else _rows_written(storage, version)
+    reach(Failpoint.COMMITTED)
     return Committed(version, chosen, time.perf_counter() - started, written)
 
 
@@ -239,7 +236,12 @@ def _unless_it_landed(storage: Storage, base: int, record: CommitRecord) -> Iter
 
 
 def _is_ours(storage: Storage, version: int, record: CommitRecord) -> bool:
-    found = record_in(commit_info(read_commit(storage.path, version) or []), record.stream_table_id)
+    landed = storage.commit(version)
+    return landed is not None and _carries(landed, record)
+
+
+def _carries(commit: Commit, record: CommitRecord) -> bool:
+    found = record_in(commit.info, record.stream_table_id)
     return found is not None and found.refresh_id == record.refresh_id
 
 
@@ -256,30 +258,22 @@ def _session(storage: Storage, pin: Pin, spark: SparkSession | None) -> SparkSes
     if spark is None:
         why = f"delta-rs may not write {storage.path} ({pin.not_fast})" if pin.not_fast else "Spark was asked for"
         raise StorageError(detail=f"{why}, and no Spark session was given")
-    newest = storage.version
-    if newest != pin.version:
-        raise CommitConflict(name=storage.path, why=f"it moved from version {pin.version} to {newest}")
+    storage.require_at(pin.version)
     return spark
 
 
 def _landed_by_spark(storage: Storage, pin: Pin, record: CommitRecord) -> int:
     """The version at which our commit is, after looking at every commit since the pin."""
-    newest = storage.version
     foreign: list[str] = []
-    for version in range(pin.version + 1, newest + 1):
-        actions = read_commit(storage.path, version)
-        if actions is None:
-            raise StorageError(detail=f"the log entry of version {version} of {storage.path} is gone")
-        info = commit_info(actions)
-        found = record_in(info, record.stream_table_id)
-        if found is not None and found.refresh_id == record.refresh_id:
+    for landed in storage.commits_after(pin.version):
+        if _carries(landed, record):
             if foreign:
                 raise CommitConflict(
                     name=storage.path, why=f"committed on top of {foreign[0]}; the next refresh rebuilds"
                 )
-            return version
-        if moves_data(actions):
-            foreign.append(f"{info.get('operation', 'an unknown operation')} at version {version}")
+            return landed.version
+        if landed.moves_data:
+            foreign.append(f"{landed.operation or 'an unknown operation'} at version {landed.version}")
     raise CommitConflict(name=storage.path, why="its transaction number is taken, so Spark skipped this commit")
 
 
@@ -293,7 +287,8 @@ def _given(rows: object) -> int:
 
 def _rows_written(storage: Storage, version: int) -> int:
     """Rows of a Spark commit as Spark counted them."""
-    metrics = commit_info(read_commit(storage.path, version) or []).get("operationMetrics", {})
+    landed = storage.commit(version)
+    metrics = {} if landed is None else landed.info.get("operationMetrics", {})
     if "numSourceRows" in metrics:
         return int(metrics["numSourceRows"])
     return int(metrics.get("numOutputRows", 0))

@@ -17,7 +17,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from penstock.engine.delta.deletion_vector import Places
-from penstock.engine.delta.delta_log import DataFile, Snapshot
+from penstock.engine.delta.log_entry import DataFile
+from penstock.engine.delta.snapshot import Snapshot
 from penstock.engine.read.driver_read import Placed, placed_rows
 from penstock.engine.read.file_columns import FileColumns, arrow_type
 from penstock.engine.read.pruning import bounds_of, prunable, prune

@@ -6,14 +6,12 @@ while the log is the very one that it was made from: the commit it stood at is t
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
-
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from penstock.engine.delta.delta_log import DeltaLog
 from penstock.engine.delta.log_storage import Stamp
+from penstock.recently_used import RecentlyUsed
 
 HANDLES_KEPT = 64
 
@@ -22,13 +20,11 @@ class Handles:
     """Handles that nobody uses at the moment, the most recently used ones kept."""
 
     def __init__(self) -> None:
-        self._held: OrderedDict[str, tuple[DeltaTable, Stamp | None]] = OrderedDict()
-        self._lock = threading.Lock()
+        self._held: RecentlyUsed[str, tuple[DeltaTable, Stamp | None]] = RecentlyUsed(HANDLES_KEPT)
 
     def take(self, log: DeltaLog) -> DeltaTable | None:
         """The handle on a log's table, brought to its newest version; None if there is none that can be trusted."""
-        with self._lock:
-            held = self._held.pop(log.root, None)
+        held = self._held.pop(log.root)
         if held is None:
             return None
         handle, stamp = held
@@ -47,7 +43,4 @@ class Handles:
 
     def give(self, log: DeltaLog, handle: DeltaTable) -> None:
         """Put a handle back that nobody uses any more."""
-        with self._lock:
-            self._held[log.root] = handle, log.stamp(handle.version())
-            while len(self._held) > HANDLES_KEPT:
-                self._held.popitem(last=False)
+        self._held.put(log.root, (handle, log.stamp(handle.version())))

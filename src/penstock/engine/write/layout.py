@@ -12,22 +12,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from penstock.engine.delta.delta_log import Snapshot
+from penstock.engine.delta.snapshot import Snapshot
 from penstock.engine.read import pruning
 from penstock.engine.read.pruning import prunable, share_touched
-from penstock.engine.write.storage import DELETION_VECTORS, TARGET_FILE_SIZE
+from penstock.engine.write.table_properties import DELETION_VECTORS, TARGET_FILE_SIZE
 
 SMALLEST_FILE = 1024 * 1024
 """Below this a file costs more to open than it spares: a merge into one of four times this size takes some 0.15 s."""
 
 FILES = 128
-"""A table that is large enough is cut into at least so many files, so that one key touches little of it."""
+"""The fewest files for a table that is large enough, so that one key touches little of it."""
 
 CROWD = 8
-"""So many files at least before their number alone is a reason."""
+"""Below this many files, their number alone is no reason."""
 
 SPOILED = 3.0
-"""A key may touch so many times the files it would touch in a sorted table."""
+"""A key may touch this many times the files that it would touch in a sorted table."""
 
 WORTH_TOUCHED = 0.125
 """A smaller share of the files than this is not worth a rewrite."""
@@ -65,7 +65,7 @@ def file_layout(snapshot: Snapshot, columns: Sequence[str]) -> FileLayout:
 
 
 def file_size(size: int) -> int:
-    """How large the files of a table of so many bytes should be.
+    """How large the files of a table of this size should be.
 
     >>> [file_size(size) >> 20 for size in (1 << 20, 1 << 27, 1 << 40)]
     [1, 1, 32]
@@ -74,7 +74,7 @@ def file_size(size: int) -> int:
 
 
 def files_wanted(size: int) -> int:
-    """How many files a table of so many bytes should have."""
+    """How many files a table of this size should have."""
     return max(1, -(-size // file_size(size)))
 
 
@@ -109,7 +109,7 @@ def needs_optimizing(snapshot: Snapshot, columns: Sequence[str], along: int = 1)
 
 
 def clusterable(snapshot: Snapshot) -> tuple[str, ...]:
-    """The columns by which files can be told apart: of a type to trust, not the partitioning, not known constant."""
+    """The columns whose values separate files: of a type to trust, not the partitioning, not known constant."""
     return tuple(
         field.name
         for field in snapshot.schema.fields

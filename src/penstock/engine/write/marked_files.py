@@ -2,7 +2,7 @@
 
     touched files   the same file under a new vector; gone altogether if no row is left
     new rows        one file, in the order in which the files of the table are sorted
-    worn files      those whose live rows would fill less than half a file: once there are many, their rows move into
+    sparse files      those whose live rows would fill less than half a file: once there are many, their rows move into
                     the new file
     change file     what was and what is; left out where added and removed files say just that
 
@@ -24,21 +24,22 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from penstock.engine.delta.deletion_vector import Places, alive, write_vectors
-from penstock.engine.delta.delta_log import DataFile, FileKey, Snapshot
+from penstock.engine.delta.log_entry import DataFile, FileKey
+from penstock.engine.delta.snapshot import Snapshot
 from penstock.engine.delta.storage_schema import Fields, fields_of, prunable
 from penstock.engine.read.file_columns import FileColumns
 from penstock.engine.write.find_rows import Found
 from penstock.engine.write.layout import file_size
 from penstock.engine.write.staged import StagedFile, describe, sort_columns
-from penstock.engine.write.storage import layout_key
+from penstock.engine.write.table_properties import layout_key
 
 CHANGES = "_change_data"
 
-WORN_FILES = 16
-"""So many worn files are folded into one."""
+SPARSE_FILES = 16
+"""From this many sparse files on, one file takes their rows."""
 
 FOLDED_ROWS = 400_000
-"""With so many rows at most, so that no commit takes much longer than its neighbours."""
+"""The most rows that it takes, so that no commit takes much longer than its neighbours."""
 
 _TIGHT = re.compile(r'"tightBounds"\s*:\s*true')
 
@@ -53,7 +54,7 @@ class Marked:
     everything_goes: bool
     added: pa.Table | tuple[StagedFile, ...]
     """Rows, or files that hold them."""
-    told: pa.Table | None
+    change_rows: pa.Table | None
     """Rows of the change file; None if added and removed files say it all."""
 
     @property
@@ -76,8 +77,8 @@ def file_actions(root: str, marked: Marked, columns: FileColumns, written: list[
         folded = _folded(root, snapshot, hidden, columns)
         moved = [rows.select(added.column_names).cast(added.schema) for rows in folded.values()]
         added = pa.concat_tables([added, *moved])
-    if marked.told is not None and marked.told.num_rows and (hidden or folded):
-        path = _write(root, CHANGES, marked.told, fields_of(snapshot.metadata.schema_json), written)
+    if marked.change_rows is not None and marked.change_rows.num_rows and (hidden or folded):
+        path = _write(root, CHANGES, marked.change_rows, fields_of(snapshot.metadata.schema_json), written)
         cdc = {"path": f"{CHANGES}/{path.name}", "partitionValues": {}, "size": path.stat().st_size}
         yield {"cdc": {**cdc, "dataChange": False}}
     yield from _touched(root, snapshot, hidden, folded.keys(), now, written)
@@ -97,18 +98,18 @@ def _hidden(root: str, gone: Found) -> dict[FileKey, Places]:
 def _folded(
     root: str, snapshot: Snapshot, hidden: Mapping[FileKey, Places], columns: FileColumns
 ) -> dict[FileKey, pa.Table]:
-    """The live rows of worn files that are to be folded into one, by file; none as long as such files are few."""
-    worn = []
+    """The live rows of sparse files that are to be folded into one, by file; none as long as such files are few."""
+    sparse = []
     for file in snapshot.files:
         rows = file.stats.rows
         live = 0 if rows is None else rows - (len(hidden[file.key]) if file.key in hidden else file.deleted_rows)
         if rows and live and file.size * live / rows < file_size(snapshot.bytes) / 2:
-            worn.append((live, file))
-    if len(worn) < WORN_FILES:
+            sparse.append((live, file))
+    if len(sparse) < SPARSE_FILES:
         return {}
     folded: dict[FileKey, pa.Table] = {}
     room = FOLDED_ROWS
-    for live, file in sorted(worn, key=lambda each: each[0]):
+    for live, file in sorted(sparse, key=lambda each: each[0]):
         room -= live
         rows_of_it = _live_rows(root, snapshot, file, hidden.get(file.key), columns) if room >= 0 else None
         if rows_of_it is None:

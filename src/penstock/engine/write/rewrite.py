@@ -15,21 +15,16 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from penstock.engine.delta.delta_log import Snapshot
-from penstock.engine.read.scan import fields_of, net, scan
+from penstock.engine.delta.snapshot import Snapshot
+from penstock.engine.read.net import net_frame
+from penstock.engine.read.scan import fields_of, scan
 from penstock.engine.write.apply_spark import translated as translated_from_spark
-from penstock.engine.write.storage import (
-    DELETION_VECTORS,
-    Pin,
-    Storage,
-    commit_info,
-    configuration_note,
-    layout_note,
-    layout_of,
-    moves_data,
-    read_commit,
-)
-from penstock.errors import CommitConflict, InternalError, StorageError
+from penstock.engine.write.commit_notes import configuration_note, layout_note
+from penstock.engine.write.storage import Storage
+from penstock.engine.write.storage_state import Pin
+from penstock.engine.write.table_properties import DELETION_VECTORS, layout_of
+from penstock.errors import CommitConflict, InternalError
+from penstock.failpoints import Failpoint, reach
 from penstock.names import WEIGHT, quote
 
 if TYPE_CHECKING:
@@ -42,18 +37,17 @@ MAX_FILE_SIZE = "spark.databricks.delta.optimize.maxFileSize"
 def rewrite(
     spark: SparkSession, storage: Storage, pin: Pin, snapshot: Snapshot, columns: Sequence[str], files: int
 ) -> int:
-    """Write the rows of the pinned version anew, sorted by `columns`, into about so many files; returns the version.
+    """Write the rows of the pinned version anew, sorted by `columns`, into about `files` files; returns the version.
 
-    CommitConflict if the table moved: then its rows are those of whoever moved it.
+    CommitConflict if the table moved: then its rows are those of the other writer.
     """
+    reach(Failpoint.BEFORE_THE_REWRITE)
     if snapshot.version != pin.version:
         raise InternalError(why=f"a rewrite of version {pin.version} was given the files of {snapshot.version}")
     app, number = storage.stream_table_id, pin.next_transaction
     note = layout_note(app, columns)
     rows = _sorted(_folded(scan(spark, snapshot, snapshot.schema.names), snapshot, pin), columns, files)
-    newest = storage.version
-    if newest != pin.version:
-        raise CommitConflict(name=storage.path, why=f"it moved from version {pin.version} to {newest}")
+    storage.require_at(pin.version)
     with translated_from_spark(storage.path):
         (
             rows.write.format("delta")
@@ -64,7 +58,9 @@ def rewrite(
             .option("txnVersion", number)
             .save(storage.path)
         )
-    return _landed(storage, pin, note)
+    version = _landed(storage, pin, note)
+    reach(Failpoint.REWRITTEN)
+    return version
 
 
 def forbid_vectors(spark: SparkSession, storage: Storage) -> None:
@@ -76,7 +72,7 @@ def forbid_vectors(spark: SparkSession, storage: Storage) -> None:
 
 
 def sort_source(spark: SparkSession, path: str, columns: Sequence[str], size: int) -> None:
-    """Let Delta sort a table that is not ours into files of so many bytes, or compact it if there are no columns."""
+    """Let Delta sort a table that is not ours into files of `size` bytes, or compact it if there are no columns."""
     session = spark.newSession()
     session.conf.set(MAX_FILE_SIZE, str(size))
     listed = ", ".join(map(quote, columns))
@@ -89,7 +85,7 @@ def _folded(rows: DataFrame, snapshot: Snapshot, pin: Pin) -> DataFrame:
     if layout_of(pin.handle).key is not None:
         return rows
     names = [name for name in snapshot.schema.names if name != WEIGHT]
-    folded = net(rows, fields_of(snapshot.schema, names))
+    folded = net_frame(rows, fields_of(snapshot.schema, names))
     return folded.select(*(F.col(quote(name)) for name in snapshot.schema.names))
 
 
@@ -103,13 +99,9 @@ def _sorted(rows: DataFrame, columns: Sequence[str], files: int) -> DataFrame:
 
 def _landed(storage: Storage, pin: Pin, note: str) -> int:
     """The version of our commit, after looking at every commit since the pin."""
-    for version in range(pin.version + 1, storage.version + 1):
-        actions = read_commit(storage.path, version)
-        if actions is None:
-            raise StorageError(detail=f"the log entry of version {version} of {storage.path} is gone")
-        info = commit_info(actions)
-        if info.get("userMetadata") == note:
-            return version
-        if moves_data(actions):
+    for landed in storage.commits_after(pin.version):
+        if landed.user_metadata == note:
+            return landed.version
+        if landed.moves_data:
             break
     raise CommitConflict(name=storage.path, why="somebody else changed rows while its files were laid out anew")

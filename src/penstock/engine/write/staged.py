@@ -32,7 +32,7 @@ ROWS_PER_FILE = 250_000
 """A merge rewrites whole files, and pruning skips whole files: not too large. Sorted rows are cut by their bytes."""
 
 SORT_ROWS = 500_000
-"""From so many rows on, the first rows of a table are sorted: later changes then touch few of its files."""
+"""From this many rows on, we sort the first rows of a table: later changes then touch few of its files."""
 
 _TEXT = 256
 """Longer strings are no bounds worth keeping in a log."""
@@ -99,7 +99,7 @@ def stage(frame: DataFrame, root: str) -> StagedFiles:
 
 
 def sort_staged(spark: SparkSession, staged: StagedFiles, key: Sequence[str] | None) -> StagedFiles:
-    """The same rows in files that can be told apart by the key; as they are, if they are few.
+    """The same rows in files that the key separates; as they are, if they are few.
 
     The rows are written twice, because sorting what is written is cheap, and sorting a query would run it twice.
     """
@@ -123,7 +123,7 @@ def sort_columns(schema: StructType, key: Sequence[str] | None) -> list[str]:
 
 def describe(path: Path, name: str, schema: StructType) -> StagedFile:
     """A file that was written, with what a log should say of it."""
-    told = path.stat()
+    facts = path.stat()
     metadata = pq.read_metadata(path)
     bounds = {field.name: field.dataType for field in schema.fields if prunable(field.dataType)}
     lows: dict[str, Any] = {}
@@ -135,7 +135,7 @@ def describe(path: Path, name: str, schema: StructType) -> StagedFile:
             continue
         nulls[column] = sum(each.null_count for each in found)
         known = [each for each in found if each.has_min_max]
-        # A row group of NULLs alone has no bounds; one of values without bounds says that there are none to be had.
+        # A row group of NULLs alone has no bounds; one of values without bounds says that no bounds are known.
         if len(known) < sum(each.num_values > 0 for each in found) or not known:
             continue
         low = _bound(min(each.min for each in known), kind, down=True)
@@ -143,7 +143,7 @@ def describe(path: Path, name: str, schema: StructType) -> StagedFile:
         if low is not None and high is not None:
             lows[column], highs[column] = low, high
     statistics = {"numRecords": metadata.num_rows, "minValues": lows, "maxValues": highs, "nullCount": nulls}
-    return StagedFile(name, told.st_size, metadata.num_rows, int(told.st_mtime * 1000), json.dumps(statistics))
+    return StagedFile(name, facts.st_size, metadata.num_rows, int(facts.st_mtime * 1000), json.dumps(statistics))
 
 
 def _statistics(metadata: pq.FileMetaData, column: str) -> Iterator[Any]:

@@ -1,1 +1,1 @@
-"""The statements of ours, one file each: its grammar, and how it is read."""
+"""Penstock's statements, one file each: the grammar, and how it is read."""

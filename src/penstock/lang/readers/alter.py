@@ -1,4 +1,4 @@
-"""ALTER STREAM TABLE: one thing is changed."""
+"""ALTER STREAM TABLE: it changes one thing."""
 
 from __future__ import annotations
 

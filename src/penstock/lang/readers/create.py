@@ -1,4 +1,4 @@
-"""CREATE STREAM TABLE: what is defined, and how it is kept."""
+"""CREATE STREAM TABLE: the query, and how to keep its result fresh."""
 
 from __future__ import annotations
 

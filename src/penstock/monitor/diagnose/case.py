@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from penstock.catalog.model import Lease, RefreshRecord, StreamTableMeta
-from penstock.refresh.retention import Holding
+from penstock.layout.retention import Holding
 
 
 @dataclass(frozen=True, slots=True)

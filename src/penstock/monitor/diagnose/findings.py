@@ -1,7 +1,7 @@
 """The findings: one function each, from a case to what it means in plain words, or to nothing.
 
 A finding is serious if it keeps the stream table from being fresh, or soon will. `FINDINGS` is the order in which they
-are told: first what stops everything, then what slows it down, then what is good to know.
+appear: first what stops everything, then what slows it down, then what is good to know.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from penstock.monitor.diagnose.case import Case
 from penstock.monitor.diagnose.durations import rounded
 
 MANY_ROWS: Final = 1_000_000
-"""From so many pending change rows on, it is worth saying."""
+"""From this many pending change rows on, a finding says so."""
 
 ENOUGH_RUNS: Final = 3
-"""So many refreshes say how long one takes."""
+"""This many refreshes say how long one takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def suspended(case: Case) -> Finding | None:
     if meta.status is not Status.SUSPENDED:
         return None
     resume = f"ALTER STREAM TABLE {case.name} RESUME"
-    error, advice = _told(meta.last_error)
+    error, advice = _error_lines(meta.last_error)
     if meta.consecutive_errors and retry_of(meta.last_error) is Retry.BUG:
         return Finding(
             "SUSPENDED", f"it was suspended at once by a bug in Penstock: {error}", f"{advice} {resume}", True
@@ -83,7 +83,7 @@ def suspended(case: Case) -> Finding | None:
 def in_error(case: Case) -> Finding | None:
     if case.meta.status is not Status.ERROR:
         return None
-    error, advice = _told(case.meta.last_error)
+    error, advice = _error_lines(case.meta.last_error)
     named = _CONDITION.match(case.meta.last_error or "")
     reads = ", ".join(dict.fromkeys(each.name for each in case.sources)) or "what it reads"
     if named and named[1] in _NOT_OF_ROWS:
@@ -98,10 +98,10 @@ def source_missing(case: Case) -> Finding | None:
     gone = [each for each in case.sources if each.missing is not None]
     if not gone:
         return None
-    told = "; ".join(f"{each.name}: {each.missing}" for each in gone)
+    named = "; ".join(f"{each.name}: {each.missing}" for each in gone)
     fix = "Bring the source back, give another query (ALTER STREAM TABLE … AS …), or drop the stream table."
     fix = next((each.advice for each in gone if each.advice), fix)
-    return Finding("SOURCE_MISSING", f"a source cannot be read: {told}", fix, True)
+    return Finding("SOURCE_MISSING", f"a source cannot be read: {named}", fix, True)
 
 
 def upstream_blocked(case: Case) -> Finding | None:
@@ -152,7 +152,7 @@ def backing_off(case: Case) -> Finding | None:
         failed.append(each)
     if not failed:
         return None
-    error, advice = _told(failed[0].error_message)
+    error, advice = _error_lines(failed[0].error_message)
     times = "the last try" if len(failed) == 1 else f"the last {len(failed)} tries"
     text = f"{times} failed, though neither query nor data are at fault: {error}"
     return Finding("BACKING_OFF", text, f"{advice} It is tried again by itself, at longer and longer intervals.", True)
@@ -203,11 +203,11 @@ def pending_changes(case: Case) -> Finding | None:
     if not waiting:
         return None
     rows = sum(each.rows for each in waiting)
-    told = ", ".join(f"{each.name} (version {each.version} → {each.newest})" for each in waiting)
+    named = ", ".join(f"{each.name} (version {each.version} → {each.newest})" for each in waiting)
     # Its columns or files may have changed, and no row.
     if rows == 0:
         return None
-    text = f"{rows:,} change rows wait in {told}" if rows > 1 else f"1 change row waits in {told}"
+    text = f"{rows:,} change rows wait in {named}" if rows > 1 else f"1 change row waits in {named}"
     if rows < MANY_ROWS:
         return Finding("PENDING", text)
     return Finding("MANY_PENDING", text, "The next refresh takes longer than usual.", case.stale)
@@ -313,7 +313,7 @@ def retry_of(error: str | None) -> Retry | None:
     return _RETRIES.get(named[1]) if named else None
 
 
-def _told(error: str | None) -> tuple[str, str]:
+def _error_lines(error: str | None) -> tuple[str, str]:
     """The first line of an error that was kept as text, and its advice."""
     lines = (error or "the reason was not kept").splitlines()
     advice = lines[-1].strip() if len(lines) > 1 and lines[-1].startswith("  ") else ""

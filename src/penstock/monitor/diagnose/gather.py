@@ -10,21 +10,21 @@ from penstock.catalog.model import SCHEDULER, Dependency, Lease, RefreshMode, So
 from penstock.compile.plan import compile_query
 from penstock.engine.delta.definition import Definition
 from penstock.engine.delta.interval import ChangeSet, classify
-from penstock.engine.write.storage import Standing, standing
+from penstock.engine.write.storage_state import StorageState, storage_state
 from penstock.errors import FrontierLost, PenstockError, SourceMissing
 from penstock.graph.cycles import way_back
 from penstock.graph.dag import StreamGraph
 from penstock.graph.lag import EffectiveLag, resolve_lags
 from penstock.graph.order import without_circles
+from penstock.layout.retention import holdings
 from penstock.monitor.diagnose.case import Case, PendingSource
 from penstock.monitor.unchanged import surveyed
 from penstock.names import Frontier
-from penstock.refresh.retention import holdings
-from penstock.refresh.survey import stored_frontier
+from penstock.refresh.stored_frontier import stored_frontier
 from penstock.refresh.warehouse import Warehouse
 
 HISTORY = 50
-"""So many refreshes are looked at."""
+"""The newest refreshes that a diagnosis reads."""
 
 
 def gather(warehouse: Warehouse, meta: StreamTableMeta, minimum: timedelta) -> Case:
@@ -51,7 +51,7 @@ class _Around:
 def _case(warehouse: Warehouse, meta: StreamTableMeta, around: _Around) -> Case:
     catalog, now = warehouse.catalog, warehouse.now()
     dependencies = catalog.dependencies_of(meta.id)
-    found, lost = _standing(warehouse, meta)
+    found, lost = _storage_state(warehouse, meta)
     frontier = stored_frontier(meta, found) if found is not None else meta.frontier
     rebuild, quiet = surveyed(warehouse, meta, found) if found is not None else (None, False)
     return Case(
@@ -84,9 +84,9 @@ def _case(warehouse: Warehouse, meta: StreamTableMeta, around: _Around) -> Case:
     )
 
 
-def _standing(warehouse: Warehouse, meta: StreamTableMeta) -> tuple[Standing | None, str | None]:
+def _storage_state(warehouse: Warehouse, meta: StreamTableMeta) -> tuple[StorageState | None, str | None]:
     try:
-        found = standing(warehouse.logs.at(meta.path))
+        found = storage_state(warehouse.logs.at(meta.path))
     except PenstockError as gone:
         return None, gone.text
     if found.table_id != meta.table_id:
@@ -108,7 +108,7 @@ def _refusal(warehouse: Warehouse, meta: StreamTableMeta) -> tuple[str, str, str
     return None if refused is None else (refused.reason, refused.construct, refused.advice)
 
 
-def _opaque(found: Standing | None) -> tuple[str, ...]:
+def _opaque(found: StorageState | None) -> tuple[str, ...]:
     try:
         definition = Definition.from_json(found.definition) if found is not None else None
     except (KeyError, ValueError):

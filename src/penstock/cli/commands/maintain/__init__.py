@@ -1,0 +1,1 @@
+"""Commands that keep stream tables fresh, exact and well laid out, and the machine and catalog sound."""

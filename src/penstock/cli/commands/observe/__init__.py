@@ -1,0 +1,1 @@
+"""Commands that only show: status, causes, history, totals, alerts, graph. They start no Spark and change nothing."""

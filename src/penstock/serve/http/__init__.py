@@ -1,0 +1,1 @@
+"""Parameters read, answers written, and how the API document describes both. Knows no resource and no stream."""

@@ -1,0 +1,119 @@
+"""Reading what is due for one subscriber.
+
+One thread reads at a time, and the subscription stays usable meanwhile. What cannot be read is due again. What was read
+is kept until the subscriber takes it, even if the subscriber has stopped waiting for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from typing import Literal
+
+from penstock.changes.wire.commit_changes import CommitChanges
+from penstock.subscribe.inbox import Due, Inbox
+from penstock.subscribe.position import Fetched, Position
+from penstock.subscribe.signal import Signal
+from penstock.subscribe.table_feed import TableFeed
+
+Delivery = Literal["every", "net"]
+"""Each commit by itself, or all that wait as one change."""
+
+Choose = Callable[[CommitChanges], CommitChanges]
+
+
+class Fetcher:
+    """The next item of one subscriber."""
+
+    def __init__(
+        self,
+        table: TableFeed,
+        signal: Signal,
+        inbox: Inbox,
+        position: Position,
+        choose: Choose,
+        delivery: Delivery,
+        is_active: Callable[[], bool],
+    ) -> None:
+        self._table, self._signal, self._inbox, self._position = table, signal, inbox, position
+        self._choose, self._is_net = choose, delivery == "net"
+        self._is_active = is_active
+        self._fetched: Fetched | None = None
+        self._reading = threading.Lock()
+
+    def has_item(self) -> bool:
+        """True if an item was read and waits to be taken; the caller holds the signal."""
+        return self._fetched is not None
+
+    def take(self) -> Fetched | None:
+        """The item that was read; the caller holds the signal."""
+        fetched, self._fetched = self._fetched, None
+        return fetched
+
+    async def fetch_async(self) -> None:
+        """Read the next item without blocking the event loop."""
+        if self._is_at_hand():
+            self.fetch()
+        else:
+            # If the coroutine is cancelled meanwhile, the thread still keeps what it reads.
+            await asyncio.to_thread(self.fetch)
+
+    def fetch(self) -> None:
+        """Read the next item, if there is one and none waits to be taken."""
+        with self._reading:
+            with self._signal:
+                if not self._may_read():
+                    return
+                must_catch_up = self._inbox.must_catch_up()
+                due = Due() if must_catch_up else self._inbox.take(self._position.lsn if self._is_net else None)
+            if must_catch_up:
+                self._catch_up()
+                return
+            try:
+                fetched = self._read(due)
+            except BaseException:
+                with self._signal:
+                    self._inbox.put_back(due)
+                raise
+            with self._signal:
+                if isinstance(fetched.item, int) or fetched.item:
+                    self._fetched = fetched
+                else:
+                    # Nothing of it was chosen.
+                    self._position.advance(fetched)
+
+    def _may_read(self) -> bool:
+        return self._fetched is None and self._is_active() and self._inbox.is_due()
+
+    def _is_at_hand(self) -> bool:
+        """True if the next item is in memory, so that reading it does not block."""
+        with self._signal:
+            if not self._may_read():
+                return True
+            if self._is_net or self._inbox.has_snapshot() or self._inbox.must_catch_up():
+                return False
+            first = self._inbox.first()
+            return first is None or self._table.has(first.version)
+
+    def _read(self, due: Due) -> Fetched:
+        if due.moment is not None:
+            return Fetched(due.moment, self._position.lsn, self._position.version)
+        if due.snapshot is not None:
+            changes, version = self._table.changelog.whole(due.snapshot), due.snapshot.version
+        else:
+            entries = [self._table.entry(notice.version) for notice in due.notices]
+            version = entries[-1].version
+            if len(entries) == 1:
+                changes = self._table.changes(entries[0])
+            else:
+                changes = self._table.changelog.net(self._position.version, entries)
+            changes = changes.after(self._position.lsn)
+        return Fetched(self._choose(changes), changes.last_lsn, version, due.snapshot is not None)
+
+    def _catch_up(self) -> None:
+        """Let commits wait that there was no room for when they came."""
+        with self._table.turn:
+            notices = self._table.notices(self._table.after(self._position.version))
+            with self._signal:
+                self._inbox.catch_up(notices)
