@@ -213,10 +213,10 @@ def test_rows_that_nobody_changed_are_right_however_old(shop: StreamTables, monk
     # Files that were laid out anew are no change, and a day that has passed is one.
     shop.sql("OPTIMIZE orders")
     assert stale(shop) == diagnosed() == {"by_clock"}
-    assert {each.stream_table for each in shop._monitor.look(late)} == {"shop.by_clock"}
+    assert {each.stream_table for each in shop._monitor.judge(late)} == {"shop.by_clock"}
     shop.drop_stream_table("by_clock")
     assert shop.health().healthy
-    with penstock.look(shop.path) as seen:
+    with penstock.open_lazily(shop.path) as seen:
         monkeypatch.setattr(seen._warehouse, "now", lambda: late)
         monkeypatch.setattr(seen._monitor, "_now", lambda: late)
         # Without a session nobody knows whether the view is what it was.

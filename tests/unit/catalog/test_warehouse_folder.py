@@ -106,12 +106,12 @@ def test_plain_tables_of_a_warehouse_are_not_begun_anew_without_their_catalog(he
     (here / "tables" / table / "_delta_log").mkdir(parents=True)
     # Tables that were there before it was a warehouse are none of a catalog's.
     assert not had_catalog(here)
-    penstock.look(here).close()
+    penstock.open_lazily(here).close()
     assert had_catalog(here)
     for file in here.glob(f"{CATALOG_FILE}*"):
         file.unlink()
     with pytest.raises(CatalogLost, match="penstock repair"):
-        penstock.look(here)
+        penstock.open_lazily(here)
     for command in ("status", "doctor", "history --json"):
         refused = CliRunner().invoke(app, [*command.split(), "-w", str(here)])
         assert (refused.exit_code, "penstock repair" in refused.output) == (1, True), command
@@ -119,7 +119,7 @@ def test_plain_tables_of_a_warehouse_are_not_begun_anew_without_their_catalog(he
 
 
 def test_a_warehouse_without_tables_may_begin_a_catalog_anew(here: Path) -> None:
-    penstock.look(here).close()
+    penstock.open_lazily(here).close()
     (here / CATALOG_FILE).unlink()
-    penstock.look(here).close()
+    penstock.open_lazily(here).close()
     assert (here / CATALOG_FILE).exists()
