@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from penstock.api.find import find_stream_table
+from penstock.ddl.defining import defining
 from penstock.ddl.guard_versions import guard_versions
 from penstock.engine.spark import registry
 from penstock.engine.spark.handed_in import DataFrame
@@ -44,7 +45,8 @@ def explain_name_or_query(warehouse: Warehouse, name_or_query: str) -> Explanati
         return explain_table(warehouse, find_stream_table(warehouse, text))
     settings, database = result_settings(warehouse.spark), registry.current_schema(warehouse.spark)
     guard_versions(warehouse, text, database)
-    return explain_query(warehouse, text, settings, database)
+    with defining():
+        return explain_query(warehouse, text, settings, database)
 
 
 def audit_stream_table(warehouse: Warehouse, name: str) -> AuditReport:

@@ -1,4 +1,4 @@
-"""What fails in CREATE STREAM TABLE, or while a stream table is altered, says that nothing was changed.
+"""What fails in CREATE or ALTER STREAM TABLE, or where a query is explained, says that nothing was changed.
 
 The errors are those of a refresh, which speak of rows that stay and of refreshing again; a definition that was refused
 has to be written again.

@@ -120,7 +120,7 @@ def test_what_cannot_be_put_back_is_named_with_its_reason_in_one_line(ps: Stream
     ps.create_stream_table("damaged", "SELECT id + 1 AS id FROM src")
     [damaged] = (ps.path / "stream_tables" / "shop").glob("damaged-*")
     lose(ps)
-    ps.spark.sql("DROP VIEW seen")
+    ps.sql("DROP VIEW seen")
     (damaged / "_delta_log" / f"{0:020}.json").write_bytes(b"")
     report = ps.repair()
     assert report.missing == ("shop.behind_it", "shop.damaged", "shop.over_a_view") == tuple(ps.lost())

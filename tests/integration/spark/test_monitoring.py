@@ -132,7 +132,7 @@ def test_another_query_and_another_mode_are_told(shop: StreamTables) -> None:
     shop.refresh("regions")
     changed = shop.alerts("regions", max_rows=1)[0]
     assert (changed.event.value, changed.facts["was"], changed.facts["is"]) == ("mode_changed", "INCREMENTAL", "FULL")
-    assert changed.facts["reason"] == "AS_ASKED: refresh mode FULL"
+    assert str(changed.facts["reason"]).startswith("AS_ASKED: refresh mode FULL")
     shop.drop_stream_table("regions")
 
 

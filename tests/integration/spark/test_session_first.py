@@ -61,7 +61,7 @@ def test_a_catalog_that_is_refused_ends_the_session_that_was_begun_for_it(
             self.stopped += 1
 
     begun = Begun()
-    monkeypatch.setattr("penstock.refresh.session_first.start_session", lambda *_: begun)
+    monkeypatch.setattr("penstock.ddl.session_first.start_session", lambda *_: begun)
     assert left_by(CatalogUnusable, tmp_path, catalog="s3a://bucket/x") == KEPT
     assert begun.stopped == 2
 
@@ -69,7 +69,7 @@ def test_a_catalog_that_is_refused_ends_the_session_that_was_begun_for_it(
 def test_a_repair_that_cannot_start_spark_leaves_the_broken_catalog_where_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_session: None
 ) -> None:
-    penstock.look(tmp_path / "w").close()
+    penstock.open_lazily(tmp_path / "w").close()
     file = tmp_path / "w" / CATALOG_FILE
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
     for content in (b"garbage" * 1000, None):

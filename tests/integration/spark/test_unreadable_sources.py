@@ -54,5 +54,6 @@ def test_an_unreadable_log_is_one_line(ps: StreamTables, tmp_path: Path, broken:
             ps.sql(statement)
         assert len(told.value.text) < 500
         assert "\n" not in told.value.text
+        assert "refresh" not in told.value.advice
         assert not [word for word in ("Py4J", "\tat ", "o.apache", "Traceback") if word in str(told.value)]
     assert [row.name for row in ps.status()] == ["shop.st"]
