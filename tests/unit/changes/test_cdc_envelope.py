@@ -10,10 +10,10 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from fuzzing import mutated, thorough
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fuzzing import mutated, thorough
 from penstock.changes.wire.cdc_envelope import CdcEnvelope, CdcSource
 from penstock.changes.wire.envelope_batch import envelopes
 from penstock.errors import InvalidChange, UnreadableChange
