@@ -157,7 +157,8 @@ def _nursery(warehouse: Path) -> None:
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         "spark.sql.adaptive.enabled": "false",
     }
-    spark = start_session(warehouse, Settings.load(warehouse), extra=brisk)
+    # Its default schema lies in no warehouse, so that it may be any warehouse's.
+    spark = start_session(Path(f"{warehouse}-spark"), Settings.load(warehouse), extra=brisk)
     # Dead workers must be gone at once, not wait as zombies for somebody to ask how they ended.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     for address in sys.stdin:

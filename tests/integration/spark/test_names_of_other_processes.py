@@ -103,7 +103,7 @@ def test_what_was_dropped_there_is_gone_here_and_its_name_is_free(two: Two) -> N
     here.sql("""
         CREATE SCHEMA mart; CREATE TABLE mart.t (id INT); CREATE TABLE kept (id INT); CREATE VIEW v AS SELECT 1 AS x;
         CREATE STREAM TABLE st AS SELECT count(*) AS n FROM kept""")
-    there.sql("DROP TABLE mart.t; DROP SCHEMA mart; DROP VIEW v; DROP STREAM TABLE st; CREATE TABLE st (other INT)")
+    there.sql("DROP SCHEMA mart CASCADE; DROP VIEW v; DROP STREAM TABLE st; CREATE TABLE st (other INT)")
     there.sql("INSERT INTO st VALUES (5)")
     here.sql("SHOW TABLES")
     assert names(here) == {"default.kept", "default.st"}

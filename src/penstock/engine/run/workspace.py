@@ -186,18 +186,13 @@ class Workspace:
         for kept in definition.sources.values():
             require_readable(self.logs.at(kept))
 
-    def plan_anew(
-        self, query: str, key: tuple[str, ...], columns: tuple[str, ...], schemas: object | None = None
-    ) -> Plan:
+    def plan_anew(self, query: str, key: tuple[str, ...], columns: tuple[str, ...]) -> Plan:
         """The plan for the query as it reads now, for a rebuild: its tables, views and types may have changed.
 
-        With `schemas`, it is kept for `plan`.
+        `plan` never gives it: the rebuild may be refused, and then the query reads again what it read before.
         """
         self._plan = None
-        plan = self._planned(query, key, columns)
-        if schemas is not None:
-            self._plan = (query, key, columns, schemas), plan
-        return plan
+        return self._planned(query, key, columns)
 
     def _planned(self, query: str, key: tuple[str, ...], columns: tuple[str, ...]) -> Plan:
         proposed, self._proposed = self._proposed, None

@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 
 from penstock.catalog.model import KnownTable
 from penstock.engine.spark.jvm import java
+from penstock.engine.spark.threads import active
 
 
 def register_schema(spark: SparkSession, schema: str) -> None:
@@ -24,7 +25,9 @@ def register_schema(spark: SparkSession, schema: str) -> None:
     external = catalog.externalCatalog()
     if external.databaseExists(schema):
         return
-    place = catalog.makeQualifiedDBPath(catalog.getDefaultDBPath(schema))
+    # The usual place is a setting, and the JVM asks the session that is active in its thread for it.
+    with active(spark):
+        place = catalog.makeQualifiedDBPath(catalog.getDefaultDBPath(schema))
     model = external.getDatabase("default")
     # Spark makes the folder of a schema that it creates, and none for one that is moved.
     somewhere = java(spark).java.io.File(tempfile.gettempdir()).toURI()

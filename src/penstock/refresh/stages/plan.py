@@ -45,7 +45,7 @@ def plan(
     if rebuild is None or surveyed.before is None:
         compiled = _kept_or_made(workspace, pinned.definition, surveyed)
     else:
-        compiled = _made_anew(workspace, pinned.definition, surveyed, rebuild[1])
+        compiled = _made_anew(workspace, pinned.definition, rebuild[1])
         check_graph(compiled.bound)
     return Planned(pinned, _over_its_sources(compiled, surveyed, pinned, workspace.logs), workspace, compiled, rebuild)
 
@@ -76,9 +76,9 @@ def _kept_or_made(workspace: Workspace, definition: Definition, surveyed: Survey
         raise (meant if isinstance(meant, SourceMissing) else invalid) from None
 
 
-def _made_anew(workspace: Workspace, definition: Definition, surveyed: Surveyed, because: str) -> Plan:
+def _made_anew(workspace: Workspace, definition: Definition, because: str) -> Plan:
     try:
-        return workspace.plan_anew(definition.query, definition.key, definition.visible_columns, surveyed.schemas)
+        return workspace.plan_anew(definition.query, definition.key, definition.visible_columns)
     except QueryInvalid as invalid:
         other = f"ALTER STREAM TABLE {definition.name} AS …"
         raise QueryInvalid(
