@@ -163,8 +163,10 @@ def test_what_stands_in_a_view_is_told_by_the_view(shop: StreamTables) -> None:
 def test_a_query_that_spark_refuses_is_told_without_its_plan(shop: StreamTables, query: str, said: str) -> None:
     with pytest.raises(QueryInvalid) as refused:
         shop.explain(query)
-    assert said in refused.value.text
-    assert "\n" not in refused.value.text
+    sentence, _, place = refused.value.text.partition("\n\n")
+    assert said in sentence
+    assert "\n" not in sentence
+    assert [line.strip() for line in place.splitlines()] == [query, "^"]
     assert not LEAKED.search(str(refused.value))
 
 
