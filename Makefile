@@ -9,7 +9,7 @@ ENV    ?= .venv
 BIN    := $(ENV)/bin
 VENV   := $(ENV)/.installed
 JARS   := .jars/.complete
-# Whole files, in the order of tests/order.py.
+# Whole files, in the order of tests/longest_first.py.
 SPREAD := --dist loadfile --no-loadscope-reorder
 
 .PHONY: help

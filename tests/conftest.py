@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
-from order import longest_first
+from longest_first import longest_first
 from starts import Guard
 
 if TYPE_CHECKING:

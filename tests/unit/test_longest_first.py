@@ -6,7 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from order import longest_first
+from longest_first import longest_first
 
 
 def item(file: str, name: str, *markers: str) -> Any:
