@@ -54,6 +54,8 @@ def frame_as_defined(
 
     A view in `instead` is taken for that frame.
     """
+    # A session keeps what it found under the name of a table of plain files, which may be another table by now.
+    spark._jsparkSession.sessionState().catalog().invalidateAllCachedTables()
     if not reads:
         return frame_of(spark, query)
     catalyst = Catalyst(spark)
