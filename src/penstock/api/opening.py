@@ -14,7 +14,7 @@ from penstock.api.stream_tables import StreamTables
 from penstock.arguments import checked
 from penstock.catalog.fault import fault, set_aside
 from penstock.catalog.identity_file import read_identity
-from penstock.catalog.open_catalog import catalog_place, open_catalog, require_place
+from penstock.catalog.open_catalog import catalog_place, is_address, open_catalog, require_place
 from penstock.catalog.warehouse_folder import require_warehouse, warehouse_folder
 from penstock.ddl.claim_place import refuse_broken_foreign
 from penstock.ddl.repair import RepairReport
@@ -39,8 +39,10 @@ def open(
     warehouse.
     """
     root = warehouse_folder(path).resolve()
-    is_new = read_identity(root) is None
-    with session_first(root, spark, Settings.load(root, **given_settings(settings))) if is_new else nullcontext():
+    held = Settings.load(root, **given_settings(settings))
+    if is_address(place := catalog or held.catalog):
+        require_place(place)
+    with session_first(root, spark, held) if read_identity(root) is None else nullcontext():
         opened = StreamTables(path, spark=spark, catalog=catalog, settings=settings)
     try:
         opened.start()

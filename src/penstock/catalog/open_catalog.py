@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final, TypeGuard
 
 from penstock.catalog.address import split_address
+from penstock.catalog.postgres_address import PostgresAddress
 from penstock.catalog.sql_catalog import SqlCatalog
 from penstock.catalog.sqlite import SqliteCatalog, require_folder
 
@@ -29,7 +30,9 @@ def is_address(place: str | Path) -> TypeGuard[str]:
 
 def require_place(place: str | Path) -> None:
     """CatalogUnusable if no catalog can be at that place; whether a server answers is found out by opening it."""
-    if not is_address(place):
+    if is_address(place):
+        PostgresAddress.parse(place)
+    else:
         require_folder(Path(place))
 
 

@@ -87,7 +87,7 @@ def test_a_join_reads_only_files_of_touched_keys(ps: StreamTables, monkeypatch: 
     done = refreshed(ps)
     # Both joins read the files of the four keys; `<=>` reads those that hold NULL keys besides.
     assert share(done) < 0.7
-    told = ps.explain("st").text()
+    told = ps.explain("st").text(sql=True)
     assert "touched keys, to skip files: k" in told
     assert f"rows read: {done.rows_read:,} ({share(done):.2%} of rows at rest)" in told
     facts.update(predicate="k = 3 OR k IS NULL", updates={"v": "-1"})
