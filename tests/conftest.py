@@ -6,6 +6,7 @@ A test is marked by the fixtures that it asks for; `starts.py` says how.
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,9 @@ def pytest_sessionstart() -> None:
     for name in list(os.environ):
         if name in LOOKS or (name.startswith("PENSTOCK_") and name not in STEERING):
             del os.environ[name]
+    # A shell that starts a run in the background has it ignore Ctrl-C, and with it all processes that it starts.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_configure(config: pytest.Config) -> None:

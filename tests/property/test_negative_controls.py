@@ -119,8 +119,8 @@ def _first_row_consolidation(patch: Patch) -> None:
 
 
 def _one_retraction_takes_all(patch: Patch) -> None:
-    def finish(self: BagStore, query: DeltaQuery, change: Summary) -> Step | None:
-        if change.least_weight is None or change.least_weight > 0:
+    def finish(self: BagStore, query: DeltaQuery, change: Summary, phase: int = 0) -> Step | None:
+        if phase or change.least_weight is None or change.least_weight > 0:
             return None
         names = tuple(column.name for column in self.columns)
         changed, weight = collected_leaf(query, "__ps_changed", names), quote(WEIGHT)
