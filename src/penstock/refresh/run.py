@@ -260,6 +260,9 @@ class Refresher:
         if computed.write is not None:
             progress("commit", 2)
         committed = commit(computed, writer, attempt.timed)
+        if decided.planned.rebuild is not None:
+            in_force = computed.redefined or pinned.definition
+            decided.planned.workspace.keep(in_force, decided.surveyed.schemas, decided.plan)
         result = self._recorder.completed(attempt, held, committed)
         self._handles.give(self._logs.at(meta.path), pinned.state.handle)
         progress("record", 3)

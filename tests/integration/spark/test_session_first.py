@@ -62,7 +62,7 @@ def test_a_catalog_that_is_refused_ends_the_session_that_was_begun_for_it(
 
     begun = Begun()
     monkeypatch.setattr("penstock.ddl.session_first.start_session", lambda *_: begun)
-    assert left_by(CatalogUnusable, tmp_path, catalog="s3a://bucket/x") == KEPT
+    assert left_by(CatalogUnusable, tmp_path, catalog=str(tmp_path / "nowhere" / "catalog.sqlite")) == KEPT
     assert begun.stopped == 2
 
 

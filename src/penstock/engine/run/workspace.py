@@ -189,10 +189,14 @@ class Workspace:
     def plan_anew(self, query: str, key: tuple[str, ...], columns: tuple[str, ...]) -> Plan:
         """The plan for the query as it reads now, for a rebuild: its tables, views and types may have changed.
 
-        `plan` never gives it: the rebuild may be refused, and then the query reads again what it read before.
+        `plan` gives it once it is kept: the rebuild may fail, and then the query can read again what it read before.
         """
         self._plan = None
         return self._planned(query, key, columns)
+
+    def keep(self, definition: Definition, schemas: object, plan: Plan) -> None:
+        """Let `plan` give this one from now on: the stored rows are made by it."""
+        self._plan = (definition.query, definition.key, definition.visible_columns, schemas), plan
 
     def _planned(self, query: str, key: tuple[str, ...], columns: tuple[str, ...]) -> Plan:
         proposed, self._proposed = self._proposed, None
