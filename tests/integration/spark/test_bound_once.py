@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from penstock.engine.bind.bind_query import SparkAnalyzer
+from penstock.errors import QueryFailed
 from penstock.refresh.stages import survey as surveying
 from penstock.testing.oracle import assert_exact
 
@@ -89,3 +90,16 @@ def test_a_refresh_surveys_each_table_once(ps: StreamTables, surveys: list[str])
     surveys.clear()
     assert ps.table("first", fresh=True).count() == 3
     assert surveys == ["first"]
+
+
+def test_a_rebuild_that_failed_leaves_no_plan_behind(ps: StreamTables) -> None:
+    ps.sql("CREATE TABLE src AS SELECT 1 AS k, 2 AS v; CREATE TABLE other AS SELECT 1 AS k, 0 AS v")
+    ps.sql("CREATE VIEW seen AS SELECT k, v FROM src")
+    ps.create_stream_table("st", "SELECT k, 10 / v AS s FROM seen", refresh_mode="INCREMENTAL")
+    ps.sql("CREATE OR REPLACE VIEW seen AS SELECT k, v FROM other")
+    with pytest.raises(QueryFailed, match="DIVIDE_BY_ZERO"):
+        ps.refresh("st")
+    ps.sql("CREATE OR REPLACE VIEW seen AS SELECT k, v FROM src; INSERT INTO src VALUES (2, 5)")
+    ps.refresh("st")
+    assert sorted(tuple(row) for row in ps.table("st").collect()) == [(1, 5.0), (2, 2.0)]
+    assert_exact(ps, "st")
