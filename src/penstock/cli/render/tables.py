@@ -104,10 +104,6 @@ def as_text(value: Any) -> str:
     return str(value)
 
 
-def _braced(items: Iterable[tuple[Any, Any]]) -> str:
-    return "{" + ", ".join(f"{as_text(name)}: {as_text(item)}" for name, item in items) + "}"
-
-
 def _interval(value: timedelta) -> str:
     """A duration as the text of Spark's INTERVAL DAY TO SECOND."""
     days, rest = divmod(abs(value), timedelta(days=1))
