@@ -14,6 +14,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
+import psutil
 import pytest
 
 import penstock
@@ -110,15 +111,19 @@ def test_a_command_ends_with_130_while_spark_starts(folder: Path) -> None:
 
 
 def _interrupted(arguments: list[str], is_time: Callable[[], bool]) -> tuple[int, str]:
-    """Exit code and standard error of a command that gets SIGINT when it is time."""
+    """Exit code and standard error of a command that gets SIGINT when it is time; its JVM ends with it."""
     process = subprocess.Popen([*PENSTOCK, *arguments], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
     deadline = time.monotonic() + PATIENCE
     while not is_time():
         assert time.monotonic() < deadline
         assert process.poll() is None
         time.sleep(0.2)
+    started = psutil.Process(process.pid).children(recursive=True)
+    assert any("java" in each.name() for each in started)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=PATIENCE)
+    _, alive = psutil.wait_procs(started, timeout=PATIENCE)
+    assert alive == []
     return process.returncode, said
 
 

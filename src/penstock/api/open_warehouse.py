@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +73,7 @@ def open_monitor(warehouse: Warehouse) -> Monitor:
         warehouse.now,
         f"penstock:{warehouse.root}",
         lambda: lost_names(warehouse),
-        lambda meta: is_unchanged(warehouse, meta),
+        partial(is_unchanged, warehouse),
     )
     warehouse.tell, warehouse.observe = monitor.tell, monitor.observe
     return monitor

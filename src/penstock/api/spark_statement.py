@@ -8,6 +8,7 @@ after    names that it changed are noted for other processes
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from penstock.api.find import find_stream_table, full_name, minimum_lag
 from penstock.api.refreshing import refresh_one
@@ -49,7 +50,7 @@ def run_in_spark(warehouse: Warehouse, statement: PassThrough, yes: bool) -> Dat
         warehouse.catalog,
         warehouse.now(),
         minimum_lag(warehouse),
-        lambda meta: is_unchanged(warehouse, meta),
+        partial(is_unchanged, warehouse),
     )
     with rows_as_views(spark, views), statement_errors(spark, statement.sql):
         count_inserted = _row_counter(warehouse, statement)
