@@ -211,8 +211,8 @@ class _Body:
                 try:
                     return rewrite(self, plan, function)
                 except Exception as error:
-                    # The JVM still tried to reach a worker that is gone.
-                    if "java.net." not in str(error) and "Py4JNetwork" not in str(error):
+                    # The JVM still tried to reach the worker that asked before: it is gone, or does not know what for.
+                    if not any(sign in str(error) for sign in ("java.net.", "Py4JNetwork", "Object ID unknown")):
                         raise
             return rewrite(self, plan, function)
 
