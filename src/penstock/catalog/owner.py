@@ -10,12 +10,14 @@ import os
 import socket
 import uuid
 from functools import cache
+from typing import Final
+
+_nonces: Final[dict[int, str]] = {}
 
 
-@cache
 def _nonce(pid: int) -> str:
-    # Keyed by pid, so that a forked child does not pass for its parent.
-    return uuid.uuid4().hex[:12]
+    # Keyed by pid, so that a forked child does not pass for its parent; all threads that ask first get one answer.
+    return _nonces.setdefault(pid, uuid.uuid4().hex[:12])
 
 
 @cache

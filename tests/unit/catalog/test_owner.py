@@ -5,9 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
+import uuid
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from penstock.catalog import owner
 from penstock.catalog.owner import current_owner, is_dead
 
 
@@ -50,3 +54,18 @@ def test_unreadable_names_count_as_alive() -> None:
     host = parts()[0]
     for owner in ("", "worker", host, f"{host}:", f"{host}:x:y", f"{host}:-1:y", f"{host}:0:y"):
         assert not is_dead(owner)
+
+
+def test_threads_that_ask_at_once_are_one_owner(monkeypatch: pytest.MonkeyPatch) -> None:
+    all_there = threading.Barrier(4)
+
+    def slowly() -> uuid.UUID:
+        all_there.wait(60)
+        return real()
+
+    real = uuid.uuid4
+    monkeypatch.setattr(owner, "_nonces", {})
+    monkeypatch.setattr(uuid, "uuid4", slowly)
+    with ThreadPoolExecutor(4) as threads:
+        names = list(threads.map(lambda _: current_owner(), range(4)))
+    assert len(set(names)) == 1
