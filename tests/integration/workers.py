@@ -25,6 +25,8 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from penstock.catalog.warehouse_folder import TABLES_FOLDER
+
 
 class Worker:
     """A worker process, seen from the test."""
@@ -88,6 +90,8 @@ class Nursery:
 
     def __init__(self, warehouse: Path) -> None:
         self.warehouse = warehouse
+        self.tables = _session_root(warehouse) / TABLES_FOLDER
+        """Where managed tables of the default schema lie."""
         environment = {**os.environ, "PENSTOCK_DRIVER_MEMORY": "2g", "PENSTOCK_SHUFFLE_PARTITIONS": "1"}
         # These tests say which action they want: no worker tries the slower mode, or goes by measured seconds.
         environment["PENSTOCK_LEARN_COSTS"] = "false"
@@ -143,6 +147,11 @@ class Nursery:
         self._listener.close()
 
 
+def _session_root(warehouse: Path) -> Path:
+    # The default schema of the nursery's session lies in no warehouse, so that it may be any warehouse's.
+    return Path(f"{warehouse}-spark")
+
+
 # -- inside the nursery
 
 
@@ -157,8 +166,7 @@ def _nursery(warehouse: Path) -> None:
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         "spark.sql.adaptive.enabled": "false",
     }
-    # Its default schema lies in no warehouse, so that it may be any warehouse's.
-    spark = start_session(Path(f"{warehouse}-spark"), Settings.load(warehouse), extra=brisk)
+    spark = start_session(_session_root(warehouse), Settings.load(warehouse), extra=brisk)
     # Dead workers must be gone at once, not wait as zombies for somebody to ask how they ended.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     for address in sys.stdin:

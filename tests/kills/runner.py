@@ -124,7 +124,7 @@ class Kills:
         for statement in statements():
             maker.ask("sql", text=statement)
         maker.end()
-        paths = {name: folder / "tables" / name for name in BASES}
+        paths = {name: self._nursery.tables / name for name in BASES}
         self._catalog = open_catalog(str(folder / CATALOG_FILE))
         self.witness = Witness(self._catalog, STREAM_TABLES, paths)
         self._writers = Writers(paths, seed)
