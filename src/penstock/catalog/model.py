@@ -130,13 +130,19 @@ class StreamTableMeta:
     effective_mode: RefreshMode | None = None
     reason_code: str | None = None
     reason: str | None = None
-    needs_reinit: bool = False
+    reinit_requests: int = 0
+    """Requests for a rebuild since the last one that had seen them; only whether the number changed says anything."""
     reinit_reason: str | None = None
     consecutive_errors: int = 0
     last_error: str | None = None
     last_refresh_at: datetime | None = None
     created_at: datetime | None = None
     updated_at: datetime | None = None
+
+    @property
+    def needs_reinit(self) -> bool:
+        """A rebuild was asked for."""
+        return self.reinit_requests > 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -149,7 +149,7 @@ class SqlCatalog(SqlReader, CatalogWriter):
     def mark_reinit(self, stream_table_id: int, reason: str, *, now: datetime) -> None:
         with self._write() as db:
             self._get(db, stream_table_id)
-            _update(db, stream_table_id, now, {"needs_reinit": 1, "reinit_reason": reason})
+            _ask_for_rebuild(db, "id = ?", stream_table_id, reason, now)
 
     def delete(self, stream_table_id: int, *, dag_version: int | None = None) -> None:
         with self._write() as db:
@@ -174,6 +174,7 @@ class SqlCatalog(SqlReader, CatalogWriter):
         effective_mode: RefreshMode | None = None,
         reason_code: str | None = None,
         reason: str | None = None,
+        reinit_requests: int = 0,
     ) -> None:
         reach(Failpoint.BEFORE_THE_CATALOG)
         with self._write() as db:
@@ -198,7 +199,7 @@ class SqlCatalog(SqlReader, CatalogWriter):
                 "last_error": None,
                 "last_refresh_at": rows.moment(now),
             }
-            if rebuilt:
+            if rebuilt and old.reinit_requests == reinit_requests:
                 changes |= {"needs_reinit": 0, "reinit_reason": None}
             _update(db, old.id, now, changes)
         reach(Failpoint.IN_THE_CATALOG)
@@ -521,12 +522,18 @@ def _bump_dag(db: Statements, name: str, expected: int | None = None) -> None:
         raise CommitConflict(name=name, why="the graph of stream tables was changed meanwhile")
 
 
-def _follow_new_storage(db: Statements, old: StreamTableMeta, table_id: str, now: datetime) -> None:
+def _ask_for_rebuild(db: Statements, which: str, value: int | str, reason: str, now: datetime) -> None:
+    # The column holds a small integer, and counts around before it is full.
     db.execute(
-        "UPDATE stream_tables SET needs_reinit = 1, reinit_reason = ?, updated_at = ? WHERE id IN"
-        " (SELECT stream_table_id FROM dependencies WHERE source_id = ?)",
-        (f"the storage of {old.name} was replaced", rows.moment(now), old.table_id),
+        "UPDATE stream_tables SET needs_reinit = needs_reinit % 30000 + 1, reinit_reason = ?, updated_at = ?"
+        f" WHERE {which}",
+        (reason, rows.moment(now), value),
     )
+
+
+def _follow_new_storage(db: Statements, old: StreamTableMeta, table_id: str, now: datetime) -> None:
+    readers = "id IN (SELECT stream_table_id FROM dependencies WHERE source_id = ?)"
+    _ask_for_rebuild(db, readers, old.table_id, f"the storage of {old.name} was replaced", now)
     db.execute("UPDATE dependencies SET source_id = ? WHERE source_id = ?", (table_id, old.table_id))
 
 

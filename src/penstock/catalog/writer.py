@@ -99,12 +99,14 @@ class CatalogWriter(CatalogReader):
         effective_mode: RefreshMode | None = None,
         reason_code: str | None = None,
         reason: str | None = None,
+        reinit_requests: int = 0,
     ) -> None:
         """Move the frontier from `before` to `after`, tagged with the storage version it belongs to.
 
         `last_lsn` is the position that the changelog has reached; without it, the one that was written down stays.
         Sets populated and ACTIVE (a SUSPENDED table that was refreshed by hand stays suspended), forgets counted
-        errors; FULL and REINITIALIZE settle `needs_reinit`. `LeaseLost` if a later lease exists, `CommitConflict` if
+        errors; FULL and REINITIALIZE settle the `reinit_requests` that they saw at their start: one that came later
+        stands, and so does its rebuild. `LeaseLost` if a later lease exists, `CommitConflict` if
         the frontier is no longer `before`.
         """
 

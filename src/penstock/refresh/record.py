@@ -271,6 +271,7 @@ class Recorder:
             effective_mode=mode,
             reason_code=why.reason_code,
             reason=why.reason,
+            reinit_requests=meta.reinit_requests,
         )
 
     def _bytes_written(self, meta: StreamTableMeta, version: int | None) -> int:

@@ -63,7 +63,7 @@ def everything_set(now: datetime) -> StreamTableMeta:
         effective_mode=RefreshMode.FULL,
         reason_code="COST",
         reason="recomputing is cheaper",
-        needs_reinit=True,
+        reinit_requests=2,
         reinit_reason="source replaced",
         consecutive_errors=2,
         last_error="boom",
@@ -321,6 +321,7 @@ def test_a_refresh_moves_the_frontier_and_settles_the_table(
         effective_mode=RefreshMode.FULL,
         reason_code="FIRST_FILL",
         reason="never filled",
+        reinit_requests=catalog.get_by_id(a).reinit_requests,
     )
     meta = catalog.get_by_id(a)
     assert (meta.frontier, meta.frontier_version, meta.last_lsn, meta.data_timestamp) == (after, 5, 40, now)
@@ -353,6 +354,43 @@ def test_an_incremental_refresh_leaves_a_reinit_mark_standing(
     after = Frontier.of({"orders": 4}, now)
     catalog.update_after_refresh(lease, action=Action.INCREMENTAL, before=start, after=after, table_version=1, now=now)
     assert catalog.get_by_id(a).needs_reinit
+
+
+def test_a_rebuild_leaves_a_request_standing_that_came_while_it_was_at_work(
+    catalog: SqlCatalog, add: Callable[..., int], now: datetime
+) -> None:
+    a = add("a")
+    catalog.mark_reinit(a, "orders is another table now", now=now)
+    lease, seen = catalog.acquire_lease(a, "worker", MINUTE, now=now), catalog.get_by_id(a)
+    catalog.mark_reinit(a, "orders is another table now", now=now)
+    first, second = Frontier.of({"orders": 3}, now), Frontier.of({"orders": 4}, now)
+    catalog.update_after_refresh(
+        lease,
+        action=Action.FULL,
+        before=None,
+        after=first,
+        table_version=1,
+        now=now,
+        reinit_requests=seen.reinit_requests,
+    )
+    meta = catalog.get_by_id(a)
+    assert (meta.needs_reinit, meta.reinit_reason) == (True, "orders is another table now")
+    catalog.update_after_refresh(
+        lease,
+        action=Action.REINITIALIZE,
+        before=first,
+        after=second,
+        table_version=2,
+        now=now,
+        reinit_requests=meta.reinit_requests,
+    )
+    assert not catalog.get_by_id(a).needs_reinit
+
+
+def test_requests_for_a_rebuild_are_counted_around(catalog: SqlCatalog, add: Callable[..., int], now: datetime) -> None:
+    a = add("a", reinit_requests=30_000)
+    catalog.mark_reinit(a, "x", now=now)
+    assert catalog.get_by_id(a).reinit_requests == 1
 
 
 def test_a_refresh_that_started_elsewhere_is_refused(

@@ -117,7 +117,7 @@ def test_a_refresh_takes_over_what_its_check_has_found(orders: Path, classified:
 @pytest.mark.parametrize(
     "now",
     [
-        pytest.param(lambda table: replace(table, meta=replace(META, needs_reinit=True)), id="a rebuild was asked for"),
+        pytest.param(lambda table: replace(table, meta=replace(META, reinit_requests=1)), id="a rebuild was asked for"),
         pytest.param(
             lambda table: replace(table, pins=replace(table.pins, data_timestamp=NOW + timedelta(minutes=1))),
             id="other pins",

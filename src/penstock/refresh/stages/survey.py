@@ -92,7 +92,7 @@ def _basis(surveyed: Surveyed, seen: Seen, logs: Logs) -> tuple[object, ...]:
     # A table that was dropped and made again counts from 0 too: its commits are other files.
     files = {source: logs.at(paths[source]).stamp(change.after) for source, change in surveyed.change_sets.items()}
     return (
-        (meta.frontier, meta.frontier_version, meta.needs_reinit),
+        (meta.frontier, meta.frontier_version, meta.reinit_requests),
         (state.version, state.record, state.record_version, state.damaged),
         seen.definition,
         seen.pins,
