@@ -5,6 +5,7 @@ whether their names still stand for them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -14,6 +15,7 @@ from penstock.catalog.writer import CatalogWriter
 from penstock.compile.bound import BoundQuery
 from penstock.engine.bind.pinned_query import folder
 from penstock.engine.delta.definition import Definition
+from penstock.errors import StreamTableNotFound
 from penstock.graph.cycles import check_proposal
 from penstock.graph.dag import Node, NodeKind, StreamGraph
 from penstock.names import TableName
@@ -80,7 +82,9 @@ def mark_moved(catalog: CatalogWriter, paths: Mapping[str, str], now: datetime) 
     """Ask for a rebuild of every stream table with a source whose name (`paths`: name → folder) stands for another
     table now. The log of the old one, which may lie where it was, says nothing of that.
     """
-    for each in catalog.all_dependencies():
+    for each in catalog.all_dependencies() if paths else ():
         path = paths.get(each.source_name) if each.source_type is SourceType.TABLE else None
         if path is not None and each.source_path is not None and folder(path) != folder(each.source_path):
-            catalog.mark_reinit(each.stream_table_id, f"{each.source_name} is another table now", now=now)
+            # One that was dropped meanwhile must not keep the others from being marked.
+            with suppress(StreamTableNotFound):
+                catalog.mark_reinit(each.stream_table_id, f"{each.source_name} is another table now", now=now)

@@ -14,13 +14,20 @@ from penstock.errors import PenstockError
 from penstock.refresh.warehouse import Warehouse
 
 
-def restore_names(warehouse: Warehouse, known: Collection[KnownTable]) -> None:
-    """Register these and the stream tables, where they are not; notes in the warehouse what could not be."""
+def full_name(meta: StreamTableMeta) -> str:
+    """The name of a stream table as plain names are written."""
+    return f"{meta.name.schema}.{meta.name.table}"
+
+
+def restore_names(
+    warehouse: Warehouse, known: Collection[KnownTable], stream_tables: Collection[StreamTableMeta]
+) -> None:
+    """Register these where they are not; notes in the warehouse what could not be."""
     spark = warehouse.spark
     restore(spark, [each for each in known if each.kind is not KnownKind.VIEW])
     unnamed = [
-        f"{meta.name.schema}.{meta.name.table}"
-        for meta in warehouse.catalog.get_all()
+        full_name(meta)
+        for meta in stream_tables
         if kind_of(spark, meta.name) is None and not _restore_view(warehouse, meta)
     ]
     warehouse.unnamed = frozenset([*unnamed, *restore(spark, known)])

@@ -184,8 +184,8 @@ def carry_out(
         wanted = graph_run.definition_for(key)
         request = RefreshRequest(meta, step.pins, graph_run.surveyed.get(key), wanted, patience, fused)
         result = warehouse.refresher.refresh(request, report)
-        # At once, because its consumers are bound to the view.
-        if result.action is Action.REINITIALIZE:
+        # At once, because its consumers are bound to the view. A table without rows may have been redefined.
+        if result.action is Action.REINITIALIZE or not meta.is_populated:
             register_view(warehouse.spark, warehouse.definition(meta), meta.path)
         if result.rows_inserted or result.rows_deleted:
             forget_cached(warehouse.spark, meta.name)

@@ -14,11 +14,10 @@ from dataclasses import dataclass
 
 from penstock.catalog.model import KnownTable
 from penstock.engine.spark.held_names import held_under
-from penstock.engine.spark.register_without_reading import unregister
-from penstock.engine.spark.registry import drop_view, registered
+from penstock.engine.spark.registry import drop_view, exchange, registered
 from penstock.names import TableName
 from penstock.refresh.define import mark_moved
-from penstock.refresh.restore_names import restore_names
+from penstock.refresh.restore_names import full_name, restore_names
 from penstock.refresh.warehouse import Warehouse
 
 Names = Mapping[str, KnownTable]
@@ -37,8 +36,9 @@ def begin_sharing(warehouse: Warehouse) -> None:
 
     A name that the session has already stays as it is there.
     """
-    warehouse.agreed = Agreed({}, {})
-    learn_names(warehouse)
+    with warehouse.naming:
+        known = _by_name(warehouse.catalog.known_tables())
+        _take_over(warehouse, Agreed({}, {}), known, list(known))
 
 
 def note_names(warehouse: Warehouse) -> None:
@@ -55,9 +55,9 @@ def note_names(warehouse: Warehouse) -> None:
                 catalog.forget_table(TableName(agreed.in_spark[name].schema, agreed.in_spark[name].table))
             else:
                 catalog.forget_schema(name)
+        # By all names, so that what a crash or a reader made meanwhile left out is made good at the next occasion.
+        mark_moved(catalog, _places(present.values()), warehouse.now())
         warehouse.agreed = Agreed(present, _brought(agreed.in_catalog, changed, present))
-        paths = {name: path for name in changed if name in present and (path := present[name].path) is not None}
-        mark_moved(catalog, paths, warehouse.now())
 
 
 def learn_names(warehouse: Warehouse) -> None:
@@ -69,20 +69,39 @@ def learn_names(warehouse: Warehouse) -> None:
         if (agreed := warehouse.agreed) is None:
             return
         known = _by_name(warehouse.catalog.known_tables())
-        changed = _differing(agreed.in_catalog, known)
-        if not changed and not warehouse.unnamed:
-            return
-        present = _plain_names(warehouse)
-        theirs = [name for name in changed if present.get(name) in (agreed.in_spark.get(name), known.get(name))]
-        # What lies in a schema goes before it.
-        for name in reversed(theirs):
-            if name in present and present[name] != known.get(name):
-                unregister(warehouse.spark, present[name])
-            elif name in known and known[name].table:
-                _make_room(warehouse, TableName(known[name].schema, known[name].table))
-        looked_at = {*theirs, *warehouse.unnamed}
-        restore_names(warehouse, [known[name] for name in looked_at if name in known])
-        warehouse.agreed = Agreed(_brought(agreed.in_spark, looked_at, _plain_names(warehouse)), known)
+        if changed := _differing(agreed.in_catalog, known):
+            _take_over(warehouse, agreed, known, changed)
+        elif waiting := warehouse.unnamed:
+            tables = [meta for meta in warehouse.catalog.get_all() if full_name(meta) in waiting]
+            restore_names(warehouse, [known[name] for name in waiting if name in known], tables)
+            if named := waiting - warehouse.unnamed:
+                _agree(warehouse, agreed, known, named)
+
+
+def _take_over(warehouse: Warehouse, agreed: Agreed, known: Names, changed: Collection[str]) -> None:
+    """Let the changed names stand for what they are known to, unless this process has given them another meaning."""
+    present = _plain_names(warehouse)
+    theirs = [name for name in changed if present.get(name) in (agreed.in_spark.get(name), known.get(name))]
+    # What lies in a schema goes before it.
+    for name in reversed(theirs):
+        if name in present and present[name] != known.get(name):
+            exchange(warehouse.spark, present[name], known.get(name))
+        elif name in known and known[name].table:
+            _make_room(warehouse, TableName(known[name].schema, known[name].table))
+    looked_at = {*theirs, *warehouse.unnamed}
+    restore_names(warehouse, [known[name] for name in looked_at if name in known], warehouse.catalog.get_all())
+    _agree(warehouse, agreed, known, looked_at)
+    if not warehouse.catalog.read_only:
+        mark_moved(warehouse.catalog, _places(known[name] for name in theirs if name in known), warehouse.now())
+
+
+def _agree(warehouse: Warehouse, agreed: Agreed, known: Names, names: Collection[str]) -> None:
+    """Both catalogs agree on these names, as far as Spark's could take them."""
+    warehouse.agreed = Agreed(_brought(agreed.in_spark, names, _plain_names(warehouse)), known)
+
+
+def _places(tables: Iterable[KnownTable]) -> dict[str, str]:
+    return {each.name: each.path for each in tables if each.path is not None}
 
 
 def _make_room(warehouse: Warehouse, name: TableName) -> None:
@@ -93,7 +112,7 @@ def _make_room(warehouse: Warehouse, name: TableName) -> None:
 
 
 def _plain_names(warehouse: Warehouse) -> Names:
-    ours = {f"{meta.name.schema}.{meta.name.table}" for meta in warehouse.catalog.get_all()}
+    ours = {full_name(meta) for meta in warehouse.catalog.get_all()}
     return _by_name(each for each in registered(warehouse.spark) if each.name not in ours)
 
 

@@ -138,3 +138,74 @@ def test_a_name_that_was_made_here_past_penstock_is_not_taken_away(two: Two, tmp
     here.sql("SHOW TABLES")
     assert rows(here, "SELECT mine FROM both") == []
     assert rows(there, "SELECT mine FROM both") == []
+
+
+def test_a_reader_that_a_crash_left_unmarked_is_marked_at_the_next_definition(
+    two: Two, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, _ = two
+    for place, value in (("one", 1), ("two", 2)):
+        here.sql(f"CREATE TABLE {place} (id INT) USING delta LOCATION '{tmp_path / place}'")
+        here.sql(f"INSERT INTO {place} VALUES ({value})")
+    here.sql(f"CREATE TABLE moving USING delta LOCATION '{tmp_path / 'one'}'")
+    here.sql("CREATE STREAM TABLE st AS SELECT id FROM moving")
+    with monkeypatch.context() as dying:
+        dying.setattr("penstock.refresh.share_names.mark_moved", lambda *_: None)
+        here.sql(f"DROP TABLE moving; CREATE TABLE moving USING delta LOCATION '{tmp_path / 'two'}'", yes=True)
+    here.sql("CREATE TABLE bystander (id INT)")
+    assert here.refresh("st").action.value == "REINITIALIZE"
+    assert rows(here, "SELECT * FROM st") == [(2,)]
+    assert_exact(here, "st")
+
+
+def test_a_table_whose_source_goes_elsewhere_before_its_first_fill_reads_it_there(two: Two, tmp_path: Path) -> None:
+    here, _ = two
+    for place, value in (("one", 1), ("two", 2)):
+        here.sql(f"CREATE TABLE {place} (id INT) USING delta LOCATION '{tmp_path / place}'")
+        here.sql(f"INSERT INTO {place} VALUES ({value})")
+    here.sql(f"CREATE TABLE moving USING delta LOCATION '{tmp_path / 'one'}'")
+    here.sql("CREATE STREAM TABLE st INITIALIZE ON SCHEDULE AS SELECT id FROM moving")
+    here.sql(f"DROP TABLE moving; CREATE TABLE moving USING delta LOCATION '{tmp_path / 'two'}'", yes=True)
+    here.refresh("st")
+    assert rows(here, "SELECT * FROM st") == [(2,)]
+    assert_exact(here, "st")
+
+
+def test_a_session_that_starts_shows_stream_tables_although_no_plain_name_is_known(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    root = tmp_path / "lone"
+    with penstock.open(root, spark=with_names_of_its_own(spark, root)) as ps:
+        ps.sql(f"CREATE TABLE t (id INT) USING delta LOCATION '{tmp_path / 't'}'; INSERT INTO t VALUES (1)")
+        ps.sql(f"CREATE STREAM TABLE st AS SELECT id FROM delta.`{tmp_path / 't'}`; DROP TABLE t", yes=True)
+        assert names(ps) == set()
+    session = with_names_of_its_own(spark, root)
+    with penstock.open(root, spark=session) as ps:
+        assert ps.spark.sql("SELECT id FROM st").collect() == [(1,)]
+
+
+def test_a_name_that_cannot_be_registered_costs_the_others_nothing(two: Two, monkeypatch: pytest.MonkeyPatch) -> None:
+    here, there = two
+    there.sql("CREATE TABLE gone (id INT); CREATE VIEW v AS SELECT id FROM gone; CREATE TABLE t (id INT)")
+    there.sql("CREATE STREAM TABLE st AS SELECT count(*) AS n FROM t; DROP TABLE gone", yes=True)
+    here.refresh("st")
+    assert here._warehouse.unnamed == {"default.v"}
+    whole = []
+    monkeypatch.setattr("penstock.refresh.share_names.registered", lambda spark: whole.append(spark) or [])
+    here.refresh("st")
+    assert whole == []
+    monkeypatch.undo()
+    there.sql("CREATE TABLE gone (id INT)")
+    assert rows(here, "SELECT * FROM v") == []
+    assert here._warehouse.unnamed == frozenset()
+
+
+def test_a_view_that_is_redefined_there_is_at_no_moment_away_here(two: Two, monkeypatch: pytest.MonkeyPatch) -> None:
+    here, there = two
+    here.sql("CREATE TABLE t (id INT); CREATE VIEW v AS SELECT id FROM t")
+    there.sql("CREATE OR REPLACE VIEW v AS SELECT id + 1 AS id FROM t")
+    taken_out: list[Any] = []
+    monkeypatch.setattr("penstock.engine.spark.registry.unregister", lambda *what: taken_out.append(what))
+    here.status()
+    assert taken_out == []
+    assert "+ 1" in str(here._warehouse.spark.sql("SHOW CREATE TABLE v").collect()[0][0])

@@ -189,3 +189,12 @@ def test_a_lag_that_is_changed_while_another_query_comes_into_force_stays_change
     assert held.query == meta.query == "SELECT id FROM orders"
     assert held.target_lag == meta.target_lag == timedelta(minutes=7)
     assert orders.refresh("st").action == "NO_DATA"
+
+
+def test_a_table_without_rows_that_gets_another_definition_shows_the_columns_of_that(ps: StreamTables) -> None:
+    ps.sql("CREATE TABLE t (k INT, v INT); INSERT INTO t VALUES (1, 10), (1, 10)")
+    ps.sql("CREATE STREAM TABLE late INITIALIZE ON SCHEDULE AS SELECT k, max(v) AS v FROM t GROUP BY k")
+    ps.sql("ALTER STREAM TABLE late AS SELECT k, v AS w, 1 AS more FROM t")
+    assert ps.sql("SELECT * FROM late").columns == ["k", "w", "more"]
+    assert rows(ps, "late") == [(1, 10, 1), (1, 10, 1)]
+    assert_exact(ps, "late")

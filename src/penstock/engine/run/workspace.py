@@ -31,7 +31,7 @@ from penstock.engine.read.file_columns import FileColumns
 from penstock.engine.read.scan import scan
 from penstock.engine.run.prepared import PreparedStatements
 from penstock.engine.spark.columns_as_defined import Reads, columns_read_by_name
-from penstock.engine.spark.registry import view_query, view_text
+from penstock.engine.spark.registry import table_path, view_query, view_text
 from penstock.engine.spark.result_settings import session_for
 from penstock.engine.spark.threads import active
 from penstock.engine.spark.tuning import Tuning
@@ -211,13 +211,21 @@ class Workspace:
             ) from gone
 
     def _still_holds(self, proposed: _Proposed) -> bool:
-        """True if nothing that the plan was made of has changed: tables, views, functions."""
+        """True if nothing that the plan was made of has changed: tables and their names, views, functions."""
         bound = proposed.plan.bound
         return (
             all(self._end_of(path) == end for path, end in proposed.ends.items())
+            and all(each.is_stream_table or self._stands_for(each) for each in bound.sources)
             and all(view_text(self.session, view) == text for view, text in bound.views)
             and all(function_code(self.session, name) == code for name, code in bound.functions)
         )
+
+    def _stands_for(self, source: Source) -> bool:
+        """True if a name means the table that it meant; a table that is read by its path is what it was."""
+        if source.name.startswith("delta.`"):
+            return True
+        place = table_path(self.session, TableName.parse(source.name))
+        return place is not None and folder(place) == folder(source.path)
 
     def _end_of(self, path: str) -> _End:
         log = self.logs.at(path)

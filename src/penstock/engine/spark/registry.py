@@ -8,6 +8,7 @@ groups left out, rows repeated by weight.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Any
 
 from py4j.protocol import Py4JError
@@ -20,7 +21,7 @@ from penstock.engine.delta.definition import Definition
 from penstock.engine.spark.columns_as_defined import names_read
 from penstock.engine.spark.held_names import MARK, folder_of_view, held_under, marked
 from penstock.engine.spark.jvm import java
-from penstock.engine.spark.register_without_reading import register_delta_table, register_schema
+from penstock.engine.spark.register_without_reading import register_delta_table, register_schema, unregister
 from penstock.engine.spark.result_settings import is_result_setting
 from penstock.engine.spark.threads import active
 from penstock.errors import PenstockError
@@ -260,6 +261,19 @@ def restore(spark: SparkSession, known: Iterable[KnownTable]) -> list[str]:
             return [each.name for each in failed]
         waiting = failed
     return []
+
+
+def exchange(spark: SparkSession, old: KnownTable, new: KnownTable | None) -> None:
+    """Let a registered name stand for something else, or for nothing; what cannot be registered now is left out.
+
+    Other threads may be reading by the name: a view is replaced in one step, a table is away for a moment.
+    """
+    if new is not None and old.kind is new.kind is KnownKind.VIEW:
+        with suppress(PySparkException, Py4JError):
+            return _register(spark, new)
+    unregister(spark, old)
+    if new is not None:
+        restore(spark, [new])
 
 
 def _register(spark: SparkSession, known: KnownTable) -> None:
