@@ -93,7 +93,7 @@ class Session:
         self.run(f"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SELECT pg_advisory_xact_lock({key})")
 
     def close(self) -> None:
-        """Hang up; the server rolls back what was not committed."""
+        """Close the connection; the server rolls back what was not committed."""
         with suppress(*FAILURES):
             self._connection.close()
 

@@ -1,7 +1,7 @@
 """A catalog that is kept in an SQL database: everything but the connection, which is a `Database`.
 
-The SQL here is what SQLite and PostgreSQL have in common, so the rules stand once. Every write waits for other writers
-*before* it reads, so what it checks still holds when it writes.
+The SQL here is what SQLite and PostgreSQL have in common, so each rule is written once. Every write waits for other
+writers *before* it reads, so what it checks still holds when it writes.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from penstock.interrupts import Whole
 class SqliteCatalog(SqlCatalog):
     """`CatalogWriter` on a SQLite file, which is created and brought to the latest schema on opening.
 
-    A file that this user may not write to can be looked at; `read_only` treats any file so.
+    A file that this user may not write to can still be read; `read_only` treats every file so.
     """
 
     def __init__(
