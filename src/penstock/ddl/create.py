@@ -1,7 +1,7 @@
 """CREATE STREAM TABLE: everything is checked before anything is made.
 
 Order of making: storage, catalog row, view, first fill. A crash in between leaves at most an empty stream table that
-the next refresh fills, or a folder that nobody refers to.
+the next refresh fills, or a folder to which nothing refers.
 """
 
 from __future__ import annotations
