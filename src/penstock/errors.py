@@ -35,7 +35,7 @@
     │   ├── OutOfMemory           Spark, or this process
     │   ├── DiskFull              no space left to write
     │   ├── EngineUnavailable     Spark was stopped, lost an executor, or is gone
-    │   ├── JobCancelled          somebody cancelled what Spark was doing
+    │   ├── JobCancelled        the work of Spark was cancelled
     │   └── StorageUnreachable    files could not be read or written for the moment
     ├── ChangeError               a change event is at fault                            NEVER
     │   ├── InvalidChange         it contradicts itself, or does not fit its type

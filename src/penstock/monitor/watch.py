@@ -8,7 +8,7 @@
 
 The promise is period + wait + d < target: a refresh may take half of what the period leaves, the other half is for
 waiting. An episode is known by stream table, event and source. One that was open is open again after a restart, as the
-newest alerts tell it (`reopened`).
+newest alerts have it (`reopened`).
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
     views and functions           what they mean now
     settings                      of Penstock
 
-Reads logs and metadata only. What cannot be read now is part of the answer: it is another one when it can be.
+Reads logs and metadata only. A part that cannot be read now is noted as such, so the answer differs once it can.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ class HeldLease:
         self._thread = threading.Thread(target=self._keep, name=f"lease-{lease.stream_table_id}", daemon=True)
 
     def check(self) -> None:
-        """LeaseLost if somebody else holds the table now."""
+        """LeaseLost if another worker holds the table now."""
         self.lease = self._catalog.renew_lease(self.lease, self._duration, now=self._now())
 
     def start(self) -> None:

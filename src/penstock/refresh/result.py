@@ -42,7 +42,7 @@ class RefreshResult:
     def unmoved(
         cls, meta: StreamTableMeta, action: Action, reason_code: str, reason: str, error: PenstockError | None = None
     ) -> RefreshResult:
-        """That the stream table stays where the catalog has it."""
+        """A result that leaves the stream table where the catalog has it."""
         return cls(
             name=str(meta.name),
             action=action,

@@ -45,7 +45,7 @@ class Writer:
     catalog: CatalogReader
     now: Callable[[], datetime]
     check_lease: Callable[[], None]
-    """LeaseLost if somebody else holds the table now."""
+    """LeaseLost if another worker holds the table now."""
     check_graph: Callable[[BoundQuery], None]
     """CycleInGraph if the stream table may not read what a query reads."""
     redefined: Callable[[StreamTableMeta, Definition, Plan], None]
