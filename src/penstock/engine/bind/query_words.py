@@ -84,7 +84,7 @@ class Written:
             level = [below for each in level for below in self._children(each)]
 
     def _place(self, node: Any) -> str:
-        """The words of this one node with their place; empty if nobody wrote it."""
+        """The words of this one node with their place; empty if a rewrite made it."""
         origin = node.origin()
         if origin.line().isDefined() and origin.sqlText().isDefined():
             view = _given(origin.objectName())

@@ -69,7 +69,7 @@ class DeletionVector:
 
     @property
     def id(self) -> str:
-        """What tells this vector from every other one of its table."""
+        """What distinguishes this vector from every other one of its table."""
         return f"{self.kind}{self.place}" + ("" if self.offset is None else f"@{self.offset}")
 
     def places(self, root: str) -> Places:

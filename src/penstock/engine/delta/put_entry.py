@@ -1,7 +1,7 @@
 """Writing one entry of a Delta log on the local disk: whole, or not at all, and never over another one.
 
 The text goes into a file of another name first; a hard link then gives it its place, which fails if the place is taken.
-So of two writers of one version exactly one succeeds, and nobody reads half an entry.
+So of two writers of one version exactly one succeeds, and no reader sees half an entry.
 """
 
 from __future__ import annotations

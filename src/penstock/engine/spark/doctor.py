@@ -1,7 +1,7 @@
 """Is this machine ready? One check per thing that Penstock stands on, each with what was found and what to do.
 
-A check never raises and never changes anything: a broken installation is exactly when it is asked. Only `deep` starts
-Spark, and writes one small Delta table into a folder that is removed again.
+A check never raises and never changes anything: a broken installation is what it is made for. Only `deep` starts Spark,
+and writes one small Delta table into a folder that is removed again.
 """
 
 from __future__ import annotations

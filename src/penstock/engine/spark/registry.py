@@ -200,13 +200,13 @@ def restore_view(spark: SparkSession, definition: Definition, path: str) -> bool
 
 
 def forget_cached(spark: SparkSession, name: TableName) -> None:
-    """Have Spark read anew what it was asked to keep in memory of a stream table: most commits are not its own."""
+    """Have Spark read anew what it caches of a stream table: it does not notice the commits of delta-rs."""
     if not spark._jsparkSession.sharedState().cacheManager().isEmpty():
         spark.catalog.refreshTable(name.sql)
 
 
 def drop_view(spark: SparkSession, name: TableName) -> None:
-    """Drop the stream table's view, if it is there; a table in its place is somebody's."""
+    """Drop the stream table's view, if it is there; a table in its place belongs to a user, and stays."""
     if kind_of(spark, name) == "view":
         spark.sql(f"DROP VIEW {name.sql}")
 

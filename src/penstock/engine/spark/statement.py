@@ -1,5 +1,6 @@
-"""A statement that Spark runs as it stands, or a query that it analyses: what goes wrong is one error of ours, with the
-place in its text.
+"""Errors of a statement that Spark runs as it stands, or of a query that it analyses.
+
+Each is one error of ours, with the place in the text that is at fault.
 """
 
 from __future__ import annotations
