@@ -47,7 +47,7 @@ class Found:
 def find_rows(
     columns: FileColumns, snapshot: Snapshot, wanted: pa.Table, key: Sequence[str], near: Placed | None = None
 ) -> Found | None:
-    """The live rows that have the key of a row of `wanted`, which has each key once; None if Spark has to find them.
+    """The live rows that have the key of a row of `wanted`, which has each key once; None if a merge has to find them.
 
     `near` are rows that were placed before: if these must be among them, no file is looked into again.
     """
