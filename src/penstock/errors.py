@@ -363,7 +363,7 @@ class TooManyClients(UsageError):
     condition = "TOO_MANY_CLIENTS"
     retry = Retry.BACKOFF
     message = "the server already has {limit} connections, its limit"
-    hint = "Try again later, close streams that nobody reads, or raise --connections."
+    hint = "Try again later, close streams that are not in use, or raise --connections."
 
 
 class TooSlow(UsageError):

@@ -16,7 +16,7 @@ from penstock.catalog.model import Alert
 
 REPAIR: Final = "Run `penstock repair`: it rebuilds the catalog from the stream tables themselves."
 REPORT: Final = "This is a bug in Penstock; please report it with the output of `penstock doctor`."
-BUSY: Final = "Another process is writing to it for long; try again."
+BUSY: Final = "Another process has been writing to it for a long time; try again."
 
 
 class Row(Protocol):

@@ -377,7 +377,8 @@ class SqlCatalog(SqlReader, CatalogWriter):
 
     def _lost(self, db: Statements, stream_table_id: int) -> LeaseLost:
         row = self._lease_row(db, stream_table_id)
-        holder = "nobody (it was released)" if row is None or row["holder"] is None else row["holder"]
+        holder = None if row is None else row["holder"]
+        holder = holder or "another process, which has released it since,"
         return LeaseLost(name=self._lease_name(db, stream_table_id), holder=holder)
 
     def _lease_name(self, db: Statements, stream_table_id: int) -> str:

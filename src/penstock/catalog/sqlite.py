@@ -136,7 +136,7 @@ class SqliteDatabase(Database):
             connection.close()
             raise CatalogUnusable(
                 place=self.place,
-                why=f"its schema is {version}, not {latest()}, and it cannot be written to by this user",
+                why=f"its schema is {version}, not {latest()}, and this user may not write to it",
                 fix="Open it once as a user who may write there.",
             )
         return connection

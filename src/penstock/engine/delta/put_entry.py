@@ -28,7 +28,7 @@ def put_entry(root: str, version: int, actions: Iterable[Mapping[str, Any]]) -> 
         except FileExistsError as taken:
             # A disk in the network may have made the link, lost its answer, and refused it when asked again.
             if os.stat(draft).st_nlink < 2:
-                raise CommitConflict(name=root, why=f"somebody else has made version {version}") from taken
+                raise CommitConflict(name=root, why=f"it has made version {version}") from taken
     finally:
         # The entry stands by now, or never will: a draft that stays is no reason to say otherwise.
         with suppress(OSError):

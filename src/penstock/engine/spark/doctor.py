@@ -142,7 +142,7 @@ def _sqlite(file: Path, warehouse: Path) -> Check:
 def _folder(warehouse: Path) -> Check:
     if _is_writable(warehouse):
         return Check("warehouse", True, f"{warehouse} (writable)")
-    advice = "It can be looked at. To change anything, work as a user who may write there."
+    advice = "It can be read. To change anything, work as a user who may write there."
     return Check("warehouse", False, f"{warehouse} (not writable)", advice)
 
 

@@ -46,7 +46,7 @@ def failure_of(spark: SparkSession, text: str, error: PySparkException | Py4JErr
     link = deciding_link(chain, meaning)
     why, fix = parted(link.message)
     if meaning is Meaning.CONFLICT:
-        fix = "Somebody else wrote to the same table meanwhile, and this statement changed nothing: run it again."
+        fix = "Another writer committed to the same table meanwhile. This statement changed nothing: run it again."
     elif (link.condition or "").startswith("TABLE_OR_VIEW_NOT_FOUND"):
         fix = _nearest(spark, link.message)
     return StatementFailed(

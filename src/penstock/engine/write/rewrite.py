@@ -104,4 +104,4 @@ def _landed(storage: Storage, pin: Pin, note: str) -> int:
             return landed.version
         if landed.moves_data:
             break
-    raise CommitConflict(name=storage.path, why="somebody else changed rows while its files were laid out anew")
+    raise CommitConflict(name=storage.path, why="its rows were changed while its files were laid out anew")

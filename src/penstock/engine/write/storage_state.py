@@ -189,7 +189,7 @@ def _schema_damage(log: DeltaLog, newest: int, ours: int) -> str | None:
         before, now = (log.snapshot(version).metadata.schema_json for version in (ours, newest))
     except FrontierLost as gone:
         return f"its columns at version {ours} can no longer be compared: {gone.text}"
-    return None if same_columns(before, now) else "its columns were changed by somebody else"
+    return None if same_columns(before, now) else "another writer changed its columns"
 
 
 def _lost(log: DeltaLog, newest: int, ours: int) -> Mapping[str, str] | None:
