@@ -25,7 +25,7 @@ def grounds(warehouse: Warehouse, meta: StreamTableMeta) -> Grounds | None:
     try:
         return _seen(warehouse, meta)
     except Exception:
-        # Whatever it is, a Spark that is gone included: the next refresh says it in full, and nobody else waits for it.
+        # Whatever it is, a Spark that is gone included: the next refresh says it in full, and no other table waits.
         return None
 
 

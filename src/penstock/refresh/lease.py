@@ -81,7 +81,7 @@ def hold(
     try:
         while held is None:
             try:
-                # An interrupt must not leave a lease that nobody here knows of.
+                # An interrupt must not leave a lease of which no code here knows.
                 with Whole():
                     lease = catalog.acquire_lease(stream_table_id, current_owner(), duration, now=now())
                     held = HeldLease(catalog, lease, duration, now)

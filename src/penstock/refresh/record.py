@@ -107,7 +107,7 @@ class Recorder:
             return {}
         advances = [Advance(each.attempt.meta.id, each.before, each.surveyed.after) for each in found]
         records = [self._completed(each.attempt, Action.NO_DATA, each.surveyed) for each in found]
-        # Whether somebody is at one of them is a question of leases, and those go by the clock of the catalog.
+        # Whether a worker is at one of them is a question of leases, and those go by the clock of the catalog.
         moved = self._catalog.advance_no_data(advances, now=self._catalog.now(), records=records)
         for record in records:
             if record.stream_table_id in moved:

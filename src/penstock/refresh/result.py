@@ -36,7 +36,7 @@ class RefreshResult:
     applier: str | None = None
     upstream: tuple[RefreshResult, ...] = ()
     error: PenstockError | None = None
-    """Only `tick` returns it; everybody else raises."""
+    """Only `tick` and `refresh_all` return it; `refresh` raises it."""
 
     @classmethod
     def unmoved(

@@ -146,7 +146,7 @@ def begin(
             there[key] = graph_run.arrival(checked.surveyed.after, checked.version)
         elif checked is not None:
             graph_run.surveyed[key] = checked
-    # A table that somebody else is working on right now is left to a refresh of its own. Its quiet consumers are
+    # A table on which another worker is at work now is left to a refresh of its own. Its quiet consumers are
     # right all the same: they read the version that was looked at here, and that one shows the pins.
     advanced = warehouse.recorder.quiet(list(found.values()))
     for key in found:

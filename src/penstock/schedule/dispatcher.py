@@ -236,7 +236,7 @@ class Dispatcher:
         self._picture = picture
 
     def _forget_overtaken(self, picture: Picture, now: datetime) -> None:
-        """What is left of a graph run that stood still is planned anew, if a newer stamp is on offer by now.
+        """Plan anew what is left of a graph run that stood still, if a newer stamp is on offer by now.
 
         Its versions are as old as the pause was long, and may not even be there any more.
         """
@@ -263,10 +263,10 @@ class Dispatcher:
         return any(picture.tables[each].status not in SCHEDULED or self._is_resting(each, now) for each in upstream)
 
     def _held_back(self, picture: Picture, claimed: set[str], now: datetime) -> set[str]:
-        """What is upstream of tables that are late and only wait for upstreams under way.
+        """The upstreams not to start now: those of tables that are late and only wait for upstreams under way.
 
-        Upstreams that are busy in turns would otherwise never leave such a table a moment to set out. A quick one is
-        not held back for a slow one: what is still under way when that ends is waited for in turn, and takes less.
+        Otherwise upstreams that are busy in turns would never leave such a table a moment to start. A quick upstream is
+        not held back for a slow one: if it is still under way when the slow one ends, the wait for it is short.
         """
         back: set[str] = set()
         for meta in picture.scheduled():
@@ -320,7 +320,7 @@ class Dispatcher:
         self.quiet.discard(key)
 
     def _deadline(self, task: Task, left: frozenset[str]) -> datetime:
-        """When the first of the table and of those that wait for it breaks its promise."""
+        """The first moment at which the table, or a table that waits for it, breaks its promise."""
         graph_run = task.graph_run
         waiting = graph_run.part.graph.downstream(task.key) & left
         return min(self._promised(graph_run, key) for key in {task.key, *waiting})

@@ -128,7 +128,7 @@ class Candidate:
         try:
             self._take_over()
         except BaseException:
-            # Given back, or nobody could lead until it has run out.
+            # Given back, or no process could lead until it has run out.
             catalog.release_lease(lease)
             raise
         self.rival = None
