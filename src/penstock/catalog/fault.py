@@ -42,7 +42,7 @@ def fault(place: str | Path) -> str | None:
                 return " ".join(str(verdict).split())
             version = _version(connection)
             if version is None:
-                # Under a name of somebody's choice, another program's database is likelier than a broken catalog.
+                # Under a name that a user chose, another program's database is likelier than a broken catalog.
                 return "it is a database, but no catalog" if path.name == CATALOG_FILE else None
             if why := _lack(connection, version):
                 return why

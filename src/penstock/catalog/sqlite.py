@@ -83,7 +83,7 @@ class SqliteDatabase(Database):
         return datetime.now(UTC)
 
     def announce(self, db: Statements, alert: Alert) -> None:
-        # Nobody can listen to a file.
+        # A file has no listeners.
         pass
 
     @contextmanager

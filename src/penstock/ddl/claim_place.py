@@ -57,7 +57,7 @@ def claim_place(opened: Opened) -> None:
     was = replace(known, place=known.place or former or here)
     former = former or was.place
     now = replace(was, id=was.id or uuid.uuid4().hex, place=here, host=socket.gethostname())
-    # Without an id, somebody has written it by hand: that word is final.
+    # Without an id, a user has written it by hand: that word is final.
     said = noted is not None and not noted.id and noted.place == here
     copied = not said and not _is_here(was.place, here) and _holds(was)
     if _is_outside(opened.root, opened.catalog_place):
@@ -120,7 +120,7 @@ def _refuse_foreign(
     here, place = str(opened.root), without_password(str(opened.catalog_place))
     own, word = _own_catalog(here), _word(here)
     if held is None and not opened.catalog.get_all():
-        # It is nobody's yet.
+        # No warehouse owns it yet.
         return
     if noted is not None and held is not None and noted.id not in {"", held.id}:
         raise CatalogUnusable(place=place, why=f"it belongs to another warehouse, {held.place}", fix=own)

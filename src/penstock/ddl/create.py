@@ -138,7 +138,7 @@ def make(warehouse: Warehouse, proposal: Proposal) -> StreamTableMeta:
         register_view(warehouse.spark, definition, path)
         reach(Failpoint.VIEW_MADE)
     except BaseException:
-        # Whatever it was (Spark may refuse the view, somebody may interrupt): nothing half-made stays.
+        # Whatever it was (Spark may refuse the view, a user may interrupt): nothing half-made stays.
         if inserted is not None:
             warehouse.catalog.delete(inserted)
         shutil.rmtree(path, ignore_errors=True)

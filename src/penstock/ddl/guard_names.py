@@ -99,7 +99,7 @@ def _guard_stream_tables(
 ) -> None:
     for meta in tables:
         named = where.name == meta.name
-        # A table of somebody else that has taken the name is to be moved out of the way.
+        # A user's table that has taken the name may be moved out of the way.
         if named and target.deed in _TAKES_AWAY and kind_of(warehouse.spark, meta.name) == "table":
             continue
         if named or (target.deed is not Deed.LAY_OUT and _reaches(where, place(meta.path))):

@@ -54,7 +54,7 @@ class LayoutAdvice:
     """Why the table should be laid out anew; empty if it is laid out well."""
     layout: FileLayout
     expected: float | None
-    """The share of the files that one key would touch after."""
+    """The share of the files that one key would touch afterwards."""
     command: str | None
     """What to run; None if nothing needs to be."""
 

@@ -24,7 +24,7 @@ _ORDERED_SET = {"PercentileCont": "percentile_cont", "PercentileDisc": "percenti
 
 
 class RefusedExpression(Exception):
-    """An expression that has no delta rule, and why; `note` is said after its words."""
+    """An expression that has no delta rule, and why; `note` follows its words in the message."""
 
     def __init__(self, reason: str, expression: Any, note: str = "") -> None:
         super().__init__(reason)

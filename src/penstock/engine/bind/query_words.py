@@ -110,7 +110,7 @@ class Written:
                 return "a source that is no Delta table"
             return str(table.get().identifier().unquotedString()).removeprefix(_CATALOG)
         if self._catalyst.is_a(node, _PLAN):
-            # mapInPandas, cached data and their like: the class says what it is in words that everybody knows.
+            # mapInPandas, cached data and their like: the class says what it is in common words.
             return " ".join(re.findall(r"[A-Z][a-z]+|[A-Z]+(?![a-z])|\d+", node_kind(node))).lower()
         pretty = self._catalyst.module(self._catalyst.jvm.org.apache.spark.sql.catalyst.util, "package")
         return _cut(_NUMBERED.sub("", str(pretty.toPrettySQL(node, True))))

@@ -50,6 +50,6 @@ def _is_heard(_: Any) -> bool:
 def _filtered() -> None:
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         logger: logging.Logger = PySparkLogger.getLogger(name)
-        # Asked for in PySpark's way: the first to name a logger decides its class for everybody, and a plain
+        # Asked for in PySpark's way: the first to name a logger decides its class for all, and a plain
         # one breaks PySpark's errors, which are then a TypeError for users.
         logger.addFilter(_is_heard)
