@@ -25,7 +25,7 @@ Checked = TypeVar("Checked", bound=Callable[..., Any])
 
 
 _WHOLE: Final = 2**63
-"""Whole numbers below it, and not below its opposite, are what catalogs and tables hold."""
+"""Catalogs and tables hold whole numbers below it, down to its opposite."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@
     │   ├── OutOfMemory           Spark, or this process
     │   ├── DiskFull              no space left to write
     │   ├── EngineUnavailable     Spark was stopped, lost an executor, or is gone
-    │   ├── JobCancelled          somebody cancelled what Spark was doing
+    │   ├── JobCancelled        the work of Spark was cancelled
     │   └── StorageUnreachable    files could not be read or written for the moment
     ├── ChangeError               a change event is at fault                            NEVER
     │   ├── InvalidChange         it contradicts itself, or does not fit its type
@@ -363,7 +363,7 @@ class TooManyClients(UsageError):
     condition = "TOO_MANY_CLIENTS"
     retry = Retry.BACKOFF
     message = "the server already has {limit} connections, its limit"
-    hint = "Try again later, close streams that nobody reads, or raise --connections."
+    hint = "Try again later, close streams that are not in use, or raise --connections."
 
 
 class TooSlow(UsageError):

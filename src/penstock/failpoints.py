@@ -44,7 +44,7 @@ _lock = Lock()
 
 
 def reach(point: Failpoint) -> None:
-    """This line was reached."""
+    """Run the action of this point, if one is armed; the line of the point calls this."""
     if _armed:
         _act(point)
 

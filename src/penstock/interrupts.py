@@ -2,7 +2,7 @@
 
 The handler of SIGINT runs at once. What it raises (KeyboardInterrupt, unless a program has set a handler of its own) is
 held back while the block runs, and raised at its end, in place of an error of the block itself. A handler that raises
-nothing changes nothing. A second interrupt does not wait: the block is left where it is.
+nothing changes nothing. A second interrupt does not wait: it leaves the block where it is.
 """
 
 from __future__ import annotations

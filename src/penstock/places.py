@@ -1,6 +1,6 @@
 """Paths as the catalog keeps them: relative to the warehouse if they lie inside it, unchanged if they lie outside.
 
-    real(kept(path)) is the folder that path is
+    real(kept(path)) is the folder of path
 
 So a warehouse that is moved or copied as a whole finds its own files, and never those of another. Without a warehouse
 folder both directions leave a path as it is.

@@ -2,8 +2,8 @@
 
     kept  =  the longest tail, in order of last use, whose sizes add up to at most the limit
 
-At least `least` values are kept however large they are; a value that nobody asks for goes after `idle` seconds, when
-the next one comes.
+At least `least` values are kept, however large they are. A value that no caller has used for `idle` seconds goes when
+the next one is put.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class RecentlyUsed(Generic[K, V]):
             return held[0]
 
     def put(self, key: K, value: V) -> None:
-        """Keep a value, in the place of another of the same key, and let go what is too much."""
+        """Keep a value, in the place of another of the same key, and drop the oldest ones that are too much."""
         with self._lock:
             self._drop(key)
             now = self._stopwatch()

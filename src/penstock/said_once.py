@@ -1,4 +1,4 @@
-"""What was said last of each subject, so that a log says it once and not at every attempt."""
+"""The last text logged about each subject, so that a log has it once and not at every attempt."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ class SaidOnce:
         self._last: dict[str, str] = {}
 
     def is_news(self, subject: str, text: str = "") -> bool:
-        """True unless this is what was said last of the subject; it is from now on."""
+        """True unless this is the last text of the subject; from now on it is."""
         if self._last.get(subject) == text:
             return False
         self._last[subject] = text
         return True
 
     def forget(self, subject: str) -> None:
-        """Whatever comes next of the subject is news."""
+        """Forget the last text of the subject, so that the next one is news."""
         self._last.pop(subject, None)

@@ -74,7 +74,7 @@ def repair(
 ) -> RepairReport:
     """Rebuild the catalog of a warehouse from its tables, also if `open` refuses because it is broken or lost.
 
-    It keeps a broken catalog beside the new one. The report names what only the old catalog knew, and is gone.
+    It keeps a broken catalog beside the new one. The report names what only the old catalog knew and is lost.
     """
     root = warehouse_folder(path)
     require_warehouse(root)

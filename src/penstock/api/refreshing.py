@@ -1,4 +1,4 @@
-"""Which stream tables a refresh is asked for: one by name, all, or those that are due."""
+"""Which stream tables a refresh covers: one by name, all, or those that are due."""
 
 from __future__ import annotations
 

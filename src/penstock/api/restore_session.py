@@ -1,6 +1,6 @@
-"""A Spark session that has just started is given the names that the warehouse holds.
+"""What a Spark session gets when it starts: the names that the warehouse holds.
 
-A session whose catalog is in memory forgets its tables and views; the warehouse's catalog keeps them.
+A Spark catalog in memory forgets its tables and views with its process; the warehouse's catalog keeps them.
 """
 
 from __future__ import annotations

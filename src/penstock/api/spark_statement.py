@@ -1,6 +1,6 @@
 """A statement that is Spark's: run as it was written, between checks before it and bookkeeping after it.
 
-before   Spark's catalog shows every stream table under its name; what stream tables need is not taken from them
+before   Spark's catalog shows every stream table under its name; a statement that takes what they need is refused
 during   the views of the monitor answer with present rows; an INSERT counts the rows that it writes
 after    names that it changed are noted for other processes
 """

@@ -1,4 +1,4 @@
-"""Telling an address, which names a store, from a path on this machine."""
+"""Distinguish an address, which names a store, from a path on this machine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _ADDRESS: Final = re.compile(rf"\s*(?:([a-z][a-z0-9+.-]+):/+|({_STORES}):)(.*)",
 
 
 def split_address(place: str | Path) -> tuple[str, str] | None:
-    """Scheme and path of an address, None for a path; one slash makes an address, for a `Path` keeps no more.
+    """Scheme and path of an address, None for a path; one slash makes an address, because a `Path` keeps only one.
 
     >>> split_address("s3a://bucket/x"), split_address(Path("file:///x")), split_address("/a/b:/c")
     (('s3a', '/bucket/x'), ('file', '/x'), None)

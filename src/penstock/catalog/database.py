@@ -1,7 +1,7 @@
 """What a catalog needs of an SQL database; one implementation per database.
 
-Statements carry `?` for every value. Each error of a database leaves its implementation as `CatalogError`, cause
-chained, and none of them names a password.
+Statements carry `?` for every value. An implementation turns each error of its database into `CatalogError`, with its
+cause; none of them contains a password.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from penstock.catalog.model import Alert
 
 REPAIR: Final = "Run `penstock repair`: it rebuilds the catalog from the stream tables themselves."
 REPORT: Final = "This is a bug in Penstock; please report it with the output of `penstock doctor`."
-BUSY: Final = "Another process is writing to it for long; try again."
+BUSY: Final = "Another process has been writing to it for a long time; try again."
 
 
 class Row(Protocol):
@@ -54,7 +54,7 @@ class Database(ABC):
     """One database, shared by all threads of this process and by other processes."""
 
     place: str
-    """Where it is, as errors tell it."""
+    """Where it is, as errors name it."""
     read_only: bool = False
     """True if this user may only look; every write is then `ReadOnly`."""
 
@@ -64,16 +64,16 @@ class Database(ABC):
 
     @abstractmethod
     def write(self) -> AbstractContextManager[Statements]:
-        """All of the block happens, or nothing; it begins when no other write is under way, and then has the last."""
+        """All of the block happens, or nothing. It waits for the write before it, and reads what that one wrote."""
 
     @abstractmethod
     def now(self) -> datetime:
-        """The clock that all who share the database go by."""
+        """The time by the one clock of all processes that share the database."""
 
     @abstractmethod
     def announce(self, db: Statements, alert: Alert) -> None:
-        """Tell the database's listeners of an alert, if it has any, when the write is committed."""
+        """Notify the listeners of the database, if it can have any, of an alert once the write is committed."""
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of it; the next transaction opens it again."""
+        """Close the connection; the next transaction opens it again."""

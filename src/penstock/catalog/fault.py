@@ -1,7 +1,7 @@
-"""What keeps a file from being a catalog, and moving such a file aside.
+"""Why a file cannot be used as a catalog, and how such a file is moved aside.
 
-A fault is what every command would answer with "run penstock repair"; a file that is locked, out of reach or of a newer
-Penstock has none. Nothing is ever deleted: a broken catalog stays beside the new one, whole, under another name.
+A file with a fault makes every command answer "run penstock repair". A file that is locked, out of reach or of a newer
+Penstock has no fault. Penstock deletes nothing: a broken catalog stays beside the new one, whole, under another name.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _BESIDE: Final = ("-wal", "-shm", "-journal")
 _ALL: Final = 2**31
 
 _PATIENCE: Final = 2.0
-"""Seconds to wait for somebody who writes."""
+"""Seconds to wait for a process that is writing."""
 
 
 def fault(place: str | Path) -> str | None:
@@ -42,7 +42,7 @@ def fault(place: str | Path) -> str | None:
                 return " ".join(str(verdict).split())
             version = _version(connection)
             if version is None:
-                # Under a name of somebody's choice, another program's database is likelier than a broken catalog.
+                # Under a name that a user chose, another program's database is likelier than a broken catalog.
                 return "it is a database, but no catalog" if path.name == CATALOG_FILE else None
             if why := _lack(connection, version):
                 return why
@@ -53,7 +53,7 @@ def fault(place: str | Path) -> str | None:
 
 
 def schema_of(path: Path, *, must_exist: bool) -> int:
-    """The schema of a catalog without a fault, 0 for none yet; an error is that of opening it."""
+    """The schema of a catalog without a fault, 0 if it has none yet; raises what opening it would raise."""
     try:
         with closing(open_readonly(path, _PATIENCE)) as connection:
             return stored_version(connection, _shape(connection), str(path), must_exist=must_exist)
@@ -73,7 +73,7 @@ def _version(connection: sqlite3.Connection) -> int | None:
 
 
 def _lack(connection: sqlite3.Connection, version: int) -> str | None:
-    """What should be in the schema of that version and is not."""
+    """The first table or column of that schema version that the database lacks; None if it lacks none."""
     there = _shape(connection)
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as whole:
         make_schema(whole, version)
@@ -92,7 +92,7 @@ def _shape(connection: sqlite3.Connection) -> dict[str, set[str]]:
 
 
 def _unreadable(path: Path) -> str | None:
-    """What it holds that is no value of ours."""
+    """Why Penstock cannot read a value that the catalog holds; None if it can read all."""
     try:
         with SqliteCatalog(path, read_only=True) as catalog:
             for read in (catalog.get_all, catalog.all_dependencies, catalog.known_tables, catalog.subscribers):

@@ -1,7 +1,7 @@
-"""`warehouse.json`: the warehouse says of itself which one it is and where it was opened last.
+"""`warehouse.json`: which warehouse a folder is, and where it was opened last.
 
-The catalog says the same, and wins where it lies in the warehouse. The file is there for a catalog that was lost, for
-one that lies elsewhere, and for others that ask whether a folder still holds the warehouse that they know.
+The catalog holds the same, and wins if it lies in the warehouse. Penstock needs the file where the catalog is lost or
+lies elsewhere, and to check from another folder whether this one still holds the warehouse.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def read_identity(root: str | Path) -> WarehouseIdentity | None:
 
 
 def write_identity(root: str | Path, identity: WarehouseIdentity) -> None:
-    """Replace the file whole: who reads it meanwhile sees the old one or the new one."""
+    """Replace the file as a whole: a reader sees the old one or the new one, never a part."""
     text = json.dumps({part: value for part in _PARTS if (value := getattr(identity, part))}, indent=2)
     draft = Path(root) / f".{IDENTITY_FILE}.{uuid.uuid4().hex}"
     try:

@@ -126,7 +126,7 @@ class StreamTableMeta:
     frontier_version: int | None = None
     """The storage version that `frontier` is tagged with; against any other newest version of ours it is stale."""
     last_lsn: int | None = None
-    """The position that the changelog had reached with the newest commit; None if nobody has written it down."""
+    """The position that the changelog had reached with the newest commit; None if no refresh has recorded it."""
     effective_mode: RefreshMode | None = None
     reason_code: str | None = None
     reason: str | None = None
@@ -287,7 +287,7 @@ class AlertEvent(StrEnum):
 
     @property
     def is_good_news(self) -> bool:
-        """True if nobody has to do anything."""
+        """True if it needs no action of a person."""
         return self in {AlertEvent.LAG_RECOVERED, AlertEvent.RESUMED, AlertEvent.MODE_CHANGED}
 
 

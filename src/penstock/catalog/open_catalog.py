@@ -29,7 +29,7 @@ def is_address(place: str | Path) -> TypeGuard[str]:
 
 
 def require_place(place: str | Path) -> None:
-    """CatalogUnusable if no catalog can be at that place; whether a server answers is found out by opening it."""
+    """CatalogUnusable if no catalog can be at that place; only opening it shows whether a server answers."""
     if is_address(place):
         PostgresAddress.parse(place)
     else:
@@ -37,7 +37,7 @@ def require_place(place: str | Path) -> None:
 
 
 def open_catalog(place: str | Path, root: Path | None = None, *, must_exist: bool = False) -> SqlCatalog:
-    """Open the catalog that is there, or make one; where one `must_exist`, CatalogLost.
+    """Open the catalog at that place, or make one if there is none; CatalogLost if one `must_exist`.
 
     Paths in it start at `root`, the folder of the warehouse; without one, at the place that the catalog names itself.
     """

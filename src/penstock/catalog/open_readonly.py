@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def open_readonly(path: Path, patience: float) -> sqlite3.Connection:
-    """A connection for one look: whether another user's writer is at work can be another matter by the next."""
+    """A connection for one look; take a new one each time, because another user's writer may have come or gone."""
     address = f"{path.absolute().as_uri()}?mode=ro"
     try:
         return _connected(address, patience)

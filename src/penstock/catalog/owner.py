@@ -1,4 +1,4 @@
-"""Who is working: `host:pid:nonce`, and whether that process can still be alive.
+"""The process that does a piece of work, as `host:pid:nonce`, and whether it can still be alive.
 
 A wrong "dead" would let two workers loose on one table, so every doubt answers "alive": another host, another process
 namespace, an unreadable name. The nonce tells a restarted process from its predecessor of the same number.

@@ -29,7 +29,7 @@ from penstock.catalog.upgrade import latest, stored_version, upgrade
 from penstock.errors import CatalogUnusable
 
 _IDLE: Final = 4
-"""Connections that are kept while nobody uses them."""
+"""How many idle connections are kept at most."""
 
 T = TypeVar("T")
 
@@ -111,7 +111,7 @@ class PostgresDatabase(Database):
         return answer
 
     def _tried(self, begin: Callable[[Session], T]) -> tuple[Session, T]:
-        """A session on which that succeeded; a second one is tried if the first was lost."""
+        """A session and what `begin` answered on it; if the session was lost, a second one is tried."""
         session = self._take()
         try:
             return session, begin(session)
@@ -183,7 +183,7 @@ class PostgresDatabase(Database):
 
 
 class _Reading:
-    """Statements that only read: each on a connection of its own choice, and once more if that is lost."""
+    """Statements that only read: each on any connection, and once more if that is lost."""
 
     def __init__(self, database: PostgresDatabase) -> None:
         self._database = database

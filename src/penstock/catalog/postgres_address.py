@@ -76,7 +76,7 @@ class PostgresAddress:
 
     @property
     def ssl_context(self) -> ssl.SSLContext | bool | None:
-        """What the driver is to do about encryption: False never, None if it can be had, True always."""
+        """Whether the driver encrypts: False never, None if the server offers it, True always."""
         if self.sslmode == "verify-full":
             return ssl.create_default_context()
         return {"disable": False, "prefer": None, "require": True}[self.sslmode]

@@ -1,4 +1,4 @@
-"""What PostgreSQL and the network say, as errors that tell what to do. None of them quotes a password."""
+"""Errors of PostgreSQL and of the network as errors of Penstock, with advice. None of them contains a password."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ FAILURES: Final = (DatabaseError, InterfaceError, OSError)
 _PASSES: Final = {"57P01", "57P02", "57P03", "53300"}
 """Shutting down, crashed, starting up, all connections taken."""
 _STALE_PLAN: Final = "0A000"
-"""Somebody has brought the schema to a newer version since the statement was prepared."""
+"""Another process has upgraded the schema since the statement was prepared."""
 
 
 def sqlstate(error: BaseException) -> str:
-    """The server's code for an error; empty if it was not the server who failed."""
+    """The server's code for an error; empty if the server did not raise it."""
     fields = error.args[0] if isinstance(error, DatabaseError) and error.args else None
     return str(fields.get("C", "")) if isinstance(fields, dict) else ""
 
 
 def root(error: Exception) -> Exception:
-    """What the server said, also if hanging up after that failed too, which the driver reports instead."""
+    """The server's own error. If closing the connection after it failed too, the driver reports only that one."""
     inner: BaseException | None = error
     while inner is not None:
         if isinstance(inner, Exception) and sqlstate(inner):
@@ -36,7 +36,7 @@ def root(error: Exception) -> Exception:
 
 
 def is_lost(error: Exception) -> bool:
-    """True if another connection can be expected to do better."""
+    """True if the connection is at fault, so that a new one may succeed."""
     code = sqlstate(error)
     return not isinstance(error, DatabaseError) or code in _PASSES | {_STALE_PLAN} or code.startswith("08")
 
@@ -54,7 +54,7 @@ def translated(error: Exception, address: PostgresAddress) -> PenstockError:
 
 
 def rights(address: PostgresAddress) -> str:
-    """What to do where the user may not do what a catalog needs."""
+    """Advice for a user who lacks a right that a catalog needs."""
     command = f'CREATE SCHEMA "{address.schema}" AUTHORIZATION "{address.user}"'
     return f"Let an administrator run: {command}, or connect as the owner of that schema."
 
@@ -74,7 +74,7 @@ def _to_check(error: Exception) -> str:
 
 
 def _to_change(code: str, address: PostgresAddress) -> str | None:
-    """For errors that stay until somebody changes something."""
+    """Advice for an error that stays until a person acts; None for an error that may pass."""
     if code.startswith("28"):
         return "Check user and password; the password can also be given in PGPASSWORD."
     if code == "3D000":

@@ -16,8 +16,8 @@ from penstock.catalog.postgres_errors import FAILURES
 
 _CONNECT_SECONDS: Final = 10.0
 _STALLED_SECONDS: Final = 4
-"""A write takes milliseconds; one that has been silent for so long has stopped, and holds everybody up: also the
-scheduler that is to take over from it, within ten seconds."""
+"""A write takes milliseconds. One that is silent for longer than this has stopped, and blocks all other processes: also
+the scheduler that is to take over from it, within ten seconds."""
 _PREPARED: Final = 200
 
 _Prepared = tuple[bytes, list[dict[str, Any]] | None, list[Any], str]
@@ -93,7 +93,7 @@ class Session:
         self.run(f"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SELECT pg_advisory_xact_lock({key})")
 
     def close(self) -> None:
-        """Hang up; the server rolls back what was not committed."""
+        """Close the connection; the server rolls back what was not committed."""
         with suppress(*FAILURES):
             self._connection.close()
 

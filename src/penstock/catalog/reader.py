@@ -30,7 +30,7 @@ class CatalogReader(ABC):
     @property
     @abstractmethod
     def read_only(self) -> bool:
-        """True if this user may only look, whatever type is asked for."""
+        """True if this user may only read, even through a `CatalogWriter`."""
 
     @abstractmethod
     def find(self, name: TableName) -> StreamTableMeta | None:
@@ -138,7 +138,7 @@ class CatalogReader(ABC):
 
     @abstractmethod
     def identity(self) -> WarehouseIdentity | None:
-        """Whose catalog this is, or None if it has never been said."""
+        """The warehouse that owns this catalog; None if no warehouse was ever recorded."""
 
     @abstractmethod
     def now(self) -> datetime:

@@ -70,7 +70,7 @@ def lag_seconds(lag: timedelta | None) -> float | None:
 
 
 def write_stream_table(meta: StreamTableMeta, places: Places) -> dict[str, Any]:
-    """One stream table as column → value; `id`, `created_at` and `updated_at` are the database's to give."""
+    """One stream table as column → value; the database sets `id`, `created_at` and `updated_at`."""
     return {
         "catalog": meta.name.catalog,
         "schema_name": meta.name.schema,

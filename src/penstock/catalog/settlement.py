@@ -1,7 +1,7 @@
-"""Whose catalog it is, in SQL: a first owner, a warehouse that was moved, a copy that becomes a warehouse of its own.
+"""The warehouse that owns a catalog, in SQL: a first owner, a move, a copy that becomes a warehouse of its own.
 
-Each step is one transaction and compares before it sets, so processes that open a warehouse at once agree, and one that
-was killed is followed by the next.
+Each step is one transaction and compares before it sets, so processes that open a warehouse at once agree, and the next
+one finishes what a killed one began.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ COPIED: Final = "interrupted: the warehouse was copied meanwhile"
 
 
 def settle(db: Statements, before: WarehouseIdentity | None, after: WarehouseIdentity, former: str | None) -> None:
-    """Say whose catalog this is, unless somebody else has said so since `before`."""
+    """Record the warehouse that owns this catalog, unless another process has recorded one since `before`."""
     row = _row(db)
     if (None if row is None else rows.read_identity(row)) != before:
         return
@@ -37,7 +37,7 @@ def begin_copy(db: Statements, original: WarehouseIdentity, copy: WarehouseIdent
 
 
 def finish_copy(db: Statements, copy: WarehouseIdentity, former: str, now: datetime) -> None:
-    """Let go of what belongs to the original; nothing, if the copy is a warehouse of its own already."""
+    """Drop what belongs to the original; does nothing if the copy is a warehouse of its own already."""
     row = _row(db)
     if row is None or row["becoming"] != copy.id:
         return

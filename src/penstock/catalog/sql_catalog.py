@@ -1,7 +1,7 @@
 """A catalog that is kept in an SQL database: everything but the connection, which is a `Database`.
 
-The SQL here is what SQLite and PostgreSQL have in common, so the rules stand once. Every write waits for other writers
-*before* it reads, so what it checks still holds when it writes.
+The SQL here is what SQLite and PostgreSQL have in common, so each rule is written once. Every write waits for other
+writers *before* it reads, so what it checks still holds when it writes.
 """
 
 from __future__ import annotations
@@ -378,7 +378,8 @@ class SqlCatalog(SqlReader, CatalogWriter):
 
     def _lost(self, db: Statements, stream_table_id: int) -> LeaseLost:
         row = self._lease_row(db, stream_table_id)
-        holder = "nobody (it was released)" if row is None or row["holder"] is None else row["holder"]
+        holder = None if row is None else row["holder"]
+        holder = holder or "another process, which has released it since,"
         return LeaseLost(name=self._lease_name(db, stream_table_id), holder=holder)
 
     def _lease_name(self, db: Statements, stream_table_id: int) -> str:

@@ -1,4 +1,4 @@
-"""Looking into a catalog that is kept in an SQL database; the statements are the same for every database."""
+"""Reads of a catalog that is kept in an SQL database; the statements are the same for every database."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from penstock.interrupts import Whole
 class SqliteCatalog(SqlCatalog):
     """`CatalogWriter` on a SQLite file, which is created and brought to the latest schema on opening.
 
-    A file that this user may not write to can be looked at; `read_only` treats any file so.
+    A file that this user may not write to can still be read; `read_only` treats every file so.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class SqliteDatabase(Database):
         return datetime.now(UTC)
 
     def announce(self, db: Statements, alert: Alert) -> None:
-        # Nobody can listen to a file.
+        # A file has no listeners.
         pass
 
     @contextmanager
@@ -136,7 +136,7 @@ class SqliteDatabase(Database):
             connection.close()
             raise CatalogUnusable(
                 place=self.place,
-                why=f"its schema is {version}, not {latest()}, and it cannot be written to by this user",
+                why=f"its schema is {version}, not {latest()}, and this user may not write to it",
                 fix="Open it once as a user who may write there.",
             )
         return connection

@@ -1,4 +1,4 @@
-"""Bringing a catalog to the schema that this Penstock knows: forwards only, and nobody else's database."""
+"""Bring a catalog to the schema that this Penstock knows: forwards only, and never a database that is no catalog."""
 
 from __future__ import annotations
 

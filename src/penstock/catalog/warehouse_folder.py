@@ -1,7 +1,8 @@
 """Which folder can be a warehouse, and which is one.
 
-A warehouse is a folder of this machine, given by its path. An address (`s3a://…`, `file:///…`) is refused, for it would
-be taken for the name of a folder here; every place that takes the path of a warehouse asks this module.
+A warehouse is a folder of this machine, given by its path. An address (`s3a://…`, `file:///…`) is refused, because the
+file system would take it for the name of a folder here. Every function that takes the path of a warehouse asks this
+module.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def warehouse_folder(path: str | Path) -> Path:
 
 @contextmanager
 def made(root: Path) -> Iterator[None]:
-    """The folder, made if it is not there; if the block then fails, what was made and is empty goes again."""
+    """Make the folder if it is not there; if the block then fails, remove the empty folders that this made."""
     missing = [each for each in (root, *root.parents) if not each.exists()]
     try:
         root.mkdir(parents=True, exist_ok=True)
@@ -64,7 +65,7 @@ def made(root: Path) -> Iterator[None]:
 
 
 def require_warehouse(path: Path) -> None:
-    """WarehouseUnusable unless the folder is a warehouse: nobody's folder must become one by the way."""
+    """WarehouseUnusable unless the folder is a warehouse: a command must not turn another folder into one."""
     warehouse_folder(path)
     fix = f"Create one with: penstock init {path}, or name another with -w or PENSTOCK_WAREHOUSE."
     if not path.is_dir():
@@ -81,7 +82,7 @@ def is_warehouse(path: Path) -> bool:
 
 
 def lost_stream_tables(root: Path, known: Iterable[StreamTableMeta]) -> list[TableName]:
-    """Those whose rows lie in the folder, and that its catalog does not know; one listing, and no file is read."""
+    """The stream tables whose rows lie in the folder and that its catalog does not know; reads folders, no file."""
     held = list(known)
     names, folders = {each.name for each in held}, {Path(each.path).name for each in held}
     found = set()

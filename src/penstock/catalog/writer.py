@@ -1,7 +1,7 @@
 """Changing the catalog. Every method is one transaction: all of it happened, or nothing did.
 
-Two guards keep a late worker from doing harm: the fencing token (has anybody taken a lease since mine?) and
-compare-and-set on the frontier (does the table still stand where I started?). `dag_version`, where accepted, is
+Two guards keep a late worker from doing harm: the fencing token (has another worker taken a lease since?) and
+compare-and-set on the frontier (does the table still stand where the work started?). `dag_version`, where accepted, is
 the version the caller's decision was based on; if the graph has changed since, nothing is written.
 """
 
@@ -116,8 +116,8 @@ class CatalogWriter(CatalogReader):
     ) -> frozenset[int]:
         """Move the frontiers of all tables of a tick for which nothing changed, and return the ids that moved.
 
-        Tables that somebody is working on, or whose frontier is not `before` any more, are left alone. `records` of
-        the tables that moved go into history.
+        It leaves alone a table on which a worker is at work, and one whose frontier is not `before` any more. The
+        `records` of the tables that moved go into history.
         """
 
     @abstractmethod
@@ -170,7 +170,7 @@ class CatalogWriter(CatalogReader):
 
     @abstractmethod
     def renew_lease(self, lease: Lease, duration: timedelta, *, now: datetime) -> Lease:
-        """Hold on longer. `LeaseLost` if a later lease exists; an expired one that nobody took can be renewed."""
+        """Hold on longer; an expired lease that no other worker took, too. `LeaseLost` if a later lease exists."""
 
     @abstractmethod
     def release_lease(self, lease: Lease) -> None:
@@ -206,12 +206,12 @@ class CatalogWriter(CatalogReader):
     def append_journal(self, commits: Sequence[JournalEntry]) -> None:
         """Give commits their places after the newest position, in this order; those that have one keep it.
 
-        What the entries say of their positions is not looked at.
+        The catalog assigns the positions, and ignores those in the entries.
         """
 
     @abstractmethod
     def prune_journal(self, table_id: str, before: int) -> int:
-        """Drop entries of a table's versions before this one, which nobody can read any more; return how many."""
+        """Drop entries of a table's versions before this one, which can no longer be read; return how many."""
 
     @abstractmethod
     def set_paused(self, paused: bool) -> None:
@@ -221,7 +221,7 @@ class CatalogWriter(CatalogReader):
 
     @abstractmethod
     def settle(self, before: WarehouseIdentity | None, after: WarehouseIdentity, former: str | None) -> None:
-        """Say whose catalog this is, unless somebody else has said so since `before`.
+        """Record the warehouse that owns this catalog, unless another process has recorded one since `before`.
 
         Paths below `former` that were written in full become relative to the warehouse.
         """
@@ -232,10 +232,10 @@ class CatalogWriter(CatalogReader):
 
     @abstractmethod
     def finish_copy(self, copy: WarehouseIdentity, former: str, *, now: datetime) -> None:
-        """Make the catalog the copy's, and let go of what belongs to the original.
+        """Make the catalog the copy's, and drop what belongs to the original.
 
-        Leases, running refreshes and durable subscriptions are its workers' and readers'; tables whose files lie
-        outside the warehouse are its own.
+        To the original belong the leases and running refreshes of its workers, the durable subscriptions of its
+        readers, and tables whose files lie outside the warehouse.
         """
 
     # Plain tables, views and schemas
@@ -254,4 +254,4 @@ class CatalogWriter(CatalogReader):
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the connection to the database."""

@@ -1,5 +1,4 @@
-"""How far a copy has applied the records of its origin, and what to do with the next one. Pure: nothing is applied
-here.
+"""How far a copy has applied the records of its origin, and what to do with the next one. Pure: it applies nothing.
 
 | the record | then |
 |---|---|

@@ -1,4 +1,4 @@
-"""With what a command ends: what scripts and shells can rely on."""
+"""The exit codes of commands, on which scripts and shells can rely."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def link(code: str) -> str:
 
 
 def with_link(code: str, text: str) -> str:
-    """A reason's text with the place where it is explained; as it is, if the code is another's."""
+    """A reason's text with the place where it is explained; unchanged, if the code is not one of these."""
     return f"{text}{_SEE}{link(code)}" if code in REASONS else text
 
 

@@ -302,7 +302,7 @@ class GroupStore(Store):
         return query.relation("summed", sql, [rows])
 
     def _collected(self, query: DeltaQuery, summed: str) -> tuple[str, tuple[Within, ...]]:
-        """Compute the delta of the groups first: their stored rows are among many, and it says which are needed."""
+        """Compute the delta of the groups first: it says which of many stored rows are needed."""
         assert self._folded is not None
         components = [each.component(suffix) for each in self._folded for suffix, _ in each.fold.delta("x", "w")]
         held = (*(attribute.column for _, attribute in self._keys), COUNT, *components)

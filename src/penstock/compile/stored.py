@@ -104,7 +104,7 @@ class Store(ABC):
     def finish(self, query: DeltaQuery, change: Summary, phase: int = 0) -> Step | None:
         """One more statement, if what `change` sums up leaves something open; it reads the rows as `CHANGED`.
 
-        Asked again with the next phase and its own rows summed up, until it returns None.
+        The caller asks again with the next phase and the summary of its rows, until this returns None.
         """
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""ALTER STREAM TABLE and CREATE OR REPLACE: change what is given, leave the rest, keep rows that still hold.
+"""ALTER STREAM TABLE and CREATE OR REPLACE: change what is given, leave the rest, keep rows that are still right.
 
 Another query comes into force with its rows: they are computed beside the old ones, and one commit brings rows, columns
 and definition. Until then, and if the new query fails, everything is as it was.
@@ -30,7 +30,7 @@ _log = logging.getLogger("penstock.refresh")
 
 
 def status_of(text: str | Status) -> Status:
-    """ACTIVE or SUSPENDED; the other statuses are not for users to set."""
+    """ACTIVE or SUSPENDED; a user cannot set the other statuses."""
     allowed = (Status.ACTIVE, Status.SUSPENDED)
     try:
         status = Status(str(text).upper())
@@ -69,7 +69,7 @@ def _change(
 ) -> None:
     """Change the stored definition, unless it says that already.
 
-    It is written whole, so it is written only over what was read: another ALTER must not be undone by this one.
+    The definition is written as a whole, so only over the version that was read: this must not undo another ALTER.
     """
     for _ in range(TRIES):
         found = storage_state(warehouse.logs.at(meta.path))
@@ -95,7 +95,7 @@ def _change(
 def _update_catalog(warehouse: Warehouse, meta: StreamTableMeta) -> None:
     """Bring lag and mode in the catalog into line with the storage.
 
-    Also after a change that was made before: its worker may have died before it wrote that down, or was overtaken.
+    This also finishes an earlier ALTER whose worker died before it wrote to the catalog, or was overtaken.
     """
     for _ in range(TRIES):
         stored, held = warehouse.definition(meta), warehouse.catalog.get_by_id(meta.id)

@@ -1,12 +1,12 @@
-"""A warehouse finds its place: where it is opened is compared with where it was, before anything else is done.
+"""The place of a warehouse: before anything else, opening compares the folder with the one of the last time.
 
     the same place                             go on
     elsewhere, and it still lies there too     a copy: it becomes a warehouse of its own
-    elsewhere, and nowhere else                it was moved: the place is written down anew
+    elsewhere, and nowhere else                it was moved: the new place is recorded
 
-All who open a catalog that lies outside the warehouse share it, so a copy may not use the original's; and a
-warehouse that seems to have moved to another machine may only have two paths. Every step can be repeated: who was
-killed is followed by the next who opens, and several who open at once agree.
+All processes that open a catalog outside the warehouse share it, so a copy may not use the original's. A warehouse that
+seems to have moved to another machine may be one folder with two paths, so the user has to say what it is. Every step
+can be repeated: the next process that opens finishes what a killed one began, and several that open at once agree.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Opened:
 
 
 def claim_place(opened: Opened) -> None:
-    """Make the warehouse know its place; `CatalogUnusable` if the catalog is not for a warehouse here."""
+    """Record the place of the warehouse; `CatalogUnusable` if the catalog is not for a warehouse here."""
     catalog, here = opened.catalog, str(opened.root)
     held, noted = catalog.identity(), read_identity(here)
     if held is not None and held == noted and held.place == here:
@@ -57,7 +57,7 @@ def claim_place(opened: Opened) -> None:
     was = replace(known, place=known.place or former or here)
     former = former or was.place
     now = replace(was, id=was.id or uuid.uuid4().hex, place=here, host=socket.gethostname())
-    # Without an id, somebody has written it by hand: that word is final.
+    # Without an id, a user has written it by hand: that word is final.
     said = noted is not None and not noted.id and noted.place == here
     copied = not said and not _is_here(was.place, here) and _holds(was)
     if _is_outside(opened.root, opened.catalog_place):
@@ -94,7 +94,7 @@ def _is_here(place: str, here: str) -> bool:
 
 
 def _holds(was: WarehouseIdentity) -> bool:
-    """True if the warehouse still lies where it was opened last; only files are looked at, and none is written."""
+    """True if the warehouse still lies where it was opened last; reads its files, and writes none."""
     there = Path(was.place)
     noted = read_identity(there)
     if noted is not None and noted.id and was.id:
@@ -120,7 +120,7 @@ def _refuse_foreign(
     here, place = str(opened.root), without_password(str(opened.catalog_place))
     own, word = _own_catalog(here), _word(here)
     if held is None and not opened.catalog.get_all():
-        # It is nobody's yet.
+        # No warehouse owns it yet.
         return
     if noted is not None and held is not None and noted.id not in {"", held.id}:
         raise CatalogUnusable(place=place, why=f"it belongs to another warehouse, {held.place}", fix=own)
@@ -140,7 +140,7 @@ def _refuse_foreign(
 
 
 def refuse_broken_foreign(root: Path, place: str | Path) -> None:
-    """CatalogUnusable if a catalog that nobody can read may be that of the warehouse of which this is a copy."""
+    """CatalogUnusable if a broken catalog may be that of the warehouse of which this one is a copy."""
     here, noted = str(root), read_identity(root)
     if noted is None or _is_here(noted.place or here, here) or not _is_outside(root, place):
         return
@@ -160,7 +160,7 @@ def _own_catalog(here: str) -> str:
 
 
 def _word(here: str) -> str:
-    """How somebody says that a warehouse lies here, and nowhere else."""
+    """What a user does to say that the warehouse lies here, and nowhere else."""
     return f'write {{"place": "{here}"}} into {here}/{IDENTITY_FILE}'
 
 
@@ -173,7 +173,7 @@ def _is_writable(root: Path) -> bool:
 
 
 def _written_before(catalog: CatalogWriter) -> str | None:
-    """Where a warehouse lay whose catalog was written by a Penstock that kept whole paths; None if nothing tells."""
+    """Where a warehouse lay whose catalog an older Penstock wrote with whole paths; None if that cannot be seen."""
     for meta in catalog.get_all():
         folder = Path(meta.path)
         if len(folder.parents) > 2 and folder.parents[1].name == STORAGE_FOLDER:

@@ -1,7 +1,7 @@
 """CREATE STREAM TABLE: everything is checked before anything is made.
 
 Order of making: storage, catalog row, view, first fill. A crash in between leaves at most an empty stream table that
-the next refresh fills, or a folder that nobody refers to.
+the next refresh fills, or a folder to which nothing refers.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def make(warehouse: Warehouse, proposal: Proposal) -> StreamTableMeta:
         register_view(warehouse.spark, definition, path)
         reach(Failpoint.VIEW_MADE)
     except BaseException:
-        # Whatever it was (Spark may refuse the view, somebody may interrupt): nothing half-made stays.
+        # Whatever it was (Spark may refuse the view, a user may interrupt): nothing half-made stays.
         if inserted is not None:
             warehouse.catalog.delete(inserted)
         shutil.rmtree(path, ignore_errors=True)

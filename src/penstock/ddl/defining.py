@@ -1,7 +1,7 @@
 """What fails in CREATE or ALTER STREAM TABLE, or where a query is explained, says that nothing was changed.
 
-The errors are those of a refresh, which speak of rows that stay and of refreshing again; a definition that was refused
-has to be written again.
+The errors are those of a refresh, whose advice is about rows that stay and about refreshing again. Here the user has to
+change the definition instead, so the advice is another one.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """A statement for Spark that would take a stream table's name or storage away, or a source from its readers.
 
     a stream table's name or storage    refused, with the statement to use instead
-    a source, or a view, that is read   refused until somebody says that it is wanted all the same
+    a source, or a view, that is read   refused, unless the caller confirms it
 
-What a statement acts on is Spark's own reading of it (`engine.spark.statement_effects`). Rows of a source may be
-written and its files laid out by anybody: that is what stream tables are for.
+What a statement acts on is Spark's own reading of it (`engine.spark.statement_effects`). Any statement may write rows
+of a source and lay out its files: stream tables follow that.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class _Read:
 
 
 def guard_names(warehouse: Warehouse, statement: PassThrough, yes: bool) -> None:
-    """IsStreamTable, SchemaHoldsStreamTables: for what is never right. HasReaders: unless somebody said `yes`."""
+    """IsStreamTable and SchemaHoldsStreamTables for what is always refused; HasReaders unless the caller said `yes`."""
     tables = warehouse.catalog.get_all()
     if not tables:
         return
@@ -99,7 +99,7 @@ def _guard_stream_tables(
 ) -> None:
     for meta in tables:
         named = where.name == meta.name
-        # A table of somebody else that has taken the name is to be moved out of the way.
+        # A user's table that has taken the name may be moved out of the way.
         if named and target.deed in _TAKES_AWAY and kind_of(warehouse.spark, meta.name) == "table":
             continue
         if named or (target.deed is not Deed.LAY_OUT and _reaches(where, place(meta.path))):
@@ -177,7 +177,7 @@ def _refusal(said: str, read: Iterable[_Read]) -> HasReaders:
 
 
 def _where(warehouse: Warehouse, target: Target) -> _Place | None:
-    """None if the target is none of this warehouse's: another catalog's, or a temporary view."""
+    """The place of a target; None if it is in another catalog than the warehouse, or a temporary view."""
     spark = warehouse.spark
     if target.folder is not None:
         return _Place(folder=place(target.folder), whole_folder=target.deed is Deed.WRITE)
@@ -199,14 +199,14 @@ def _where(warehouse: Warehouse, target: Target) -> _Place | None:
 
 
 def _works_on_files(warehouse: Warehouse, deed: Deed, name: TableName) -> bool:
-    """False if only the name comes, goes or moves."""
+    """True if the files of the table change; False if only the name comes, goes or moves."""
     if deed in {Deed.DROP, Deed.RENAME}:
         return is_managed(warehouse.spark, name)
     return deed in {Deed.REPLACE, Deed.WRITE, Deed.ALTER}
 
 
 def _reaches(where: _Place, folder: str) -> bool:
-    """True if a change there is one of the folder, of something in it, or of all that it lies in."""
+    """True if a change of the place changes the folder, something in it, or all of what it lies in."""
     if where.folder is None:
         return False
     shared = commonpath([where.folder, folder]) if where.folder.startswith("/") and folder.startswith("/") else ""

@@ -1,4 +1,4 @@
-"""Another query for a stream table, and the stream tables that read it: who of them would break is named beforehand.
+"""Before a stream table gets another query, the error names the stream tables that could then no longer read it.
 
 A reader whose text names the stream table is analysed over the columns that it would have. One that reads it through a
 view, or is a function in Python, breaks if a column goes that it uses.
@@ -14,7 +14,7 @@ from penstock.refresh.warehouse import Warehouse
 
 
 def guard_readers(warehouse: Warehouse, meta: StreamTableMeta, wanted: Definition) -> None:
-    """ReadersBreak if a stream table could not read this one any more under the definition that is wanted."""
+    """ReadersBreak if a stream table could not read this one any more under its new definition."""
     now = warehouse.definition(meta)
     broken = {
         str(reader.name): why

@@ -1,4 +1,4 @@
-"""To Spark a stream table's name is a view, without older versions and details of files: what to write instead."""
+"""Refuses for a stream table, which is a view to Spark, what Spark answers of tables alone; says what to write."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A session whose names stand for another warehouse's files is refused: a statement would reach them, and not ours.
+"""A session in which a name of ours stands for another warehouse's files is refused: a statement would reach those.
 
     place(name) = what we remember of it  ∨  no other warehouse lies there        for every name that is ours,
 
@@ -37,7 +37,7 @@ def stream_table(name: TableName, path: str) -> KnownTable:
 
 
 def refuse_names_of_others(spark: SparkSession, root: Path, ours: Iterable[KnownTable]) -> None:
-    """SessionMisconfigured if one of our names stands for another warehouse's files, or for some that have left."""
+    """SessionMisconfigured if a name of ours stands for another warehouse's files, or for a place that ours left."""
     names = [KnownTable(schema="default", kind=KnownKind.SCHEMA), *ours]
     for known, held in places_of(spark, names):
         place = folder(held)

@@ -1,5 +1,6 @@
-"""What CREATE and ALTER answer: whether a stream table was made or changed, how many rows that cost, which columns
-differ. Found by comparing what stands before with what stands after.
+"""What CREATE and ALTER answer: whether they made or changed a stream table, what that cost, which columns differ.
+
+The answer is the difference between the stream table before the statement and after it.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class StreamTableInfo:
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """That a stream table has other rows by definition; without a `refresh`, those are to come."""
+    """The new rows that a new definition gives a stream table; without a `refresh`, they are still to come."""
 
     columns: tuple[str, ...]
     """What differs in its columns, in words."""
@@ -74,7 +75,7 @@ def created(meta: StreamTableMeta, refresh: RefreshResult | None) -> StreamTable
 
 
 def changed(was: StreamTableMeta, now: StreamTableMeta, replacement: Replacement | None) -> StreamTableInfo:
-    """A stream table that was changed, or could have been."""
+    """A stream table after ALTER, with what changed, if anything did."""
     changes: list[str] = []
     if was.target_lag != now.target_lag:
         changes.append(f"target lag {'DOWNSTREAM' if now.target_lag is None else format_lag(now.target_lag)}")

@@ -1,7 +1,7 @@
-"""A warehouse that is new is made once there is a session for it, so that nothing is left where one is refused.
+"""A new warehouse is made only once it has a session, so that a refused session leaves nothing behind.
 
-Java that is missing, another session that runs in this process, names of another warehouse: all of them are found out
-before the first file is written. What a JVM said that ended at its start is kept: its error names the file.
+Missing Java, another session in this process, names of another warehouse: each is found before the first file is
+written. If the JVM ends at its start, the file with its output stays, because the error names it.
 """
 
 from __future__ import annotations

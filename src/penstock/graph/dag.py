@@ -1,4 +1,4 @@
-"""The graph of stream tables: who reads whom.
+"""The graph of stream tables: which of them reads which table.
 
 Nodes are keyed by Delta table id, because that is what a dependency points at and what survives a rename. An edge runs
 from a source to its consumer. Only stream tables have incoming edges; views are leaves that are kept for display, since
@@ -90,7 +90,7 @@ class StreamGraph:
     sources: Mapping[str, frozenset[str]]
     """Consumer → what it reads directly."""
     consumers: Mapping[str, frozenset[str]]
-    """Source → who reads it directly."""
+    """Source → its direct consumers."""
 
     @classmethod
     def of(cls, nodes: Iterable[Node], edges: Iterable[tuple[str, str]]) -> StreamGraph:
@@ -178,7 +178,7 @@ class StreamGraph:
         return sorted(found, key=lambda edge: (edge.consumer, edge.source))
 
     def sorted_consumers(self, key: str) -> list[Node]:
-        """Who reads a node directly, by name."""
+        """The direct consumers of a node, by name."""
         return sorted((self.nodes[consumer] for consumer in self.consumers[key]), key=_by_name)
 
 

@@ -2,7 +2,7 @@
 
     effective(t) = own lag                                   if t has one
                  = min over consumers c of effective(c)      if t is DOWNSTREAM
-                 = the smallest lag allowed                  if nobody reads it
+                 = the smallest lag allowed                  if it has no consumer
 
 One pass against the direction of data resolves every table. An explicit lag is never overridden.
 """

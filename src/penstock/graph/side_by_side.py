@@ -80,7 +80,7 @@ class _Board:
         self._changed = threading.Condition()
 
     def worker_loop(self) -> None:
-        """What every worker does until nothing is left."""
+        """Work on one ready node after another, until none is left."""
         place: int | None = -1
         try:
             while (place := self._next()) is not None:

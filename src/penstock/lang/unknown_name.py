@@ -13,7 +13,7 @@ LOST: Final = "Its rows are in the warehouse, but its catalog does not know it; 
 
 
 def lost_ones(names: Sequence[str]) -> str:
-    """The same of several, in one line.
+    """One line about several stream tables that the catalog has lost.
 
     >>> lost_ones(["shop.a", "shop.b"])
     'in the warehouse, but not in its catalog: shop.a, shop.b; put them back with: penstock repair'

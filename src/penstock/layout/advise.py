@@ -4,8 +4,8 @@
                    read it by, else its first column that tells files apart
     source         the columns by which the deltas of stream tables read it, the most read ones
 
-Where a delta reads a table by is not guessed: its program is written and looked at (`compile/narrowed_columns.py`).
-How files lie now is read from the logs (`engine/write/layout.py`); no Spark job runs.
+By which columns a delta reads a table is not guessed: the compiler writes its program and looks
+(`compile/narrowed_columns.py`). How files lie now is read from the logs (`engine/write/layout.py`); no Spark job runs.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class LayoutAdvice:
     """Why the table should be laid out anew; empty if it is laid out well."""
     layout: FileLayout
     expected: float | None
-    """The share of the files that one key would touch after."""
+    """The share of the files that one key would touch afterwards."""
     command: str | None
     """What to run; None if nothing needs to be."""
 

@@ -93,7 +93,7 @@ def optimize(
 
 
 def _only_told(advice: LayoutAdvice) -> OptimizeResult:
-    """A result for a table that nothing is done to."""
+    """A result that only reports, because nothing was done to the table."""
     return OptimizeResult(advice, (), advice.text(), advice.layout, None, 0.0)
 
 

@@ -5,8 +5,8 @@
           of the data                   the files that later commits removed, and their change files: kept by VACUUM for
                                         delta.deletedFileRetentionDuration, or for the term in its statement
 
-So the clock of each starts with the first commit after the frontier that matters, and the sooner end counts. What is
-lost anyway costs a rebuild, never a wrong row.
+So the term of each starts with the first commit after the frontier that matters, and the sooner end counts. If part of
+the past is lost all the same, that costs a rebuild, never a wrong row.
 """
 
 from __future__ import annotations

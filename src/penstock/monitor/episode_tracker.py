@@ -65,7 +65,7 @@ class EpisodeTracker:
         return seen.alerts
 
     def forget(self) -> None:
-        """Another process may judge from now on: the next check begins with what the catalog says."""
+        """Forget the open episodes: another process may judge from now on. The next check asks the catalog for them."""
         self._episodes = None
 
     def _durations(self, stream_table_id: int) -> tuple[timedelta, ...]:

@@ -7,7 +7,7 @@
               ∧ no stream table at work is older than twice its target lag, unless nothing it comes from has changed
 
 A paused catalog, a stream table that a person suspended, and a warehouse without a scheduler are reported, but they are
-what somebody wanted.
+intended, so they are no problem.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Monitoring of one open warehouse: what it tells, counts and shows, put together.
+"""Monitoring of one open warehouse: its alerts, its counters and its pages in one object.
 
 `tell` and `observe` are what refreshes call, `check` what the scheduler's loop calls; none of them waits or raises.
 """

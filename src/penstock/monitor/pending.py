@@ -1,8 +1,8 @@
 """What waits: per stream table and source, the changes between its frontier and the source's newest version.
 
-Told by the Delta logs alone, without a Spark job. Change files have no row counts in the log; theirs are taken from
-the files, once, because an interval that has been looked at does not change. A long interval that grows is not read
-again from its start: what came since the last look is added to what was seen then.
+The Delta logs alone supply the counts, without a Spark job. Only of change files the log has no row counts; those come
+from the files, once, because an interval that has been looked at does not change. A long interval that grows is not
+read again from its start: what came since the last look is added to what was seen then.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ Unchanged = Callable[[StreamTableMeta], bool]
 
 
 def unknown(_: StreamTableMeta) -> bool:
-    """Rows are as stale as they are old where nobody can look at what they come from."""
+    """False for every stream table: without logs to look at, rows are as stale as they are old."""
     return False
 
 
@@ -53,7 +53,7 @@ class StatusRow:
 
     @property
     def is_late(self) -> bool:
-        """True if its promise is broken by so much that somebody should know."""
+        """True if its promise is broken by so much that a person should know."""
         return self.current_lag is not None and self.current_lag > 2 * self.effective_lag and not self.unchanged
 
     def to_json(self) -> dict[str, Any]:

@@ -2,8 +2,8 @@
 
     unchanged(t)  =  a refresh of t would find nothing to do  ∧  unchanged(u)    for every stream table u that t reads
 
-Such rows are right, however long ago they were looked at. It is told by the logs; no session is started for the
-question, and what only a session knows, views and functions, counts as changed while there is none.
+Such rows are right, however old they are. The Delta logs alone decide. The question starts no session; while there is
+none, views and functions, which only a session knows, count as changed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from penstock.refresh.warehouse import Warehouse
 
 
 def is_unchanged(warehouse: Warehouse, meta: StreamTableMeta) -> bool:
-    """True if nothing that its rows come from has changed, up to the tables that nobody computes."""
+    """True if nothing that its rows come from has changed, through all its upstreams to the base tables."""
     tables = {each.table_id: each for each in warehouse.catalog.get_all()}
     waiting, seen = [meta], {meta.table_id}
     while waiting:

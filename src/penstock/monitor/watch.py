@@ -8,7 +8,7 @@
 
 The promise is period + wait + d < target: a refresh may take half of what the period leaves, the other half is for
 waiting. An episode is known by stream table, event and source. One that was open is open again after a restart, as the
-newest alerts tell it (`reopened`).
+newest alerts have it (`reopened`).
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ class _Look:
             self.alerts.append(Alert(AlertEvent.LAG_RECOVERED, row.name, self.now, {**facts, **lasted}))
         elif since is not None:
             self.episodes[episode] = since
-        # Nobody expects a suspended table to be fresh.
+        # A suspended table need not be fresh.
         elif row.is_late and row.status in _AT_WORK:
             self._begin(episode, {**facts, "last_error": row.last_error})
 

@@ -1,4 +1,4 @@
-"""DESCRIBE STREAM TABLE: the columns of its rows; extended, what else a person would ask of it.
+"""DESCRIBE STREAM TABLE: the columns of its rows; with EXTENDED, its definition and its state too.
 
 The form is that of Spark's DESCRIBE TABLE EXTENDED: a blank line, a heading with #, then names and values.
 """

@@ -1,4 +1,4 @@
-"""EXPLAIN STREAM TABLE: verdict, tree, frontiers, costs then and now; for who asks, the delta as SQL that runs."""
+"""EXPLAIN STREAM TABLE: verdict, tree, frontiers, costs then and now; on request, the delta as SQL that runs."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Explanation:
     choice: Choice | None = None
     """What both modes would cost now; None if there is nothing to choose between."""
     supposed: int | None = None
-    """So many changed rows are what `choice` supposes, because none wait."""
+    """The number of changed rows that `choice` supposes, because none wait."""
     layout: tuple[LayoutAdvice, ...] = ()
     """How its own files lie, then the sources that should be laid out anew."""
     unwatched: tuple[str, ...] = ()

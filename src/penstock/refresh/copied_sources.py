@@ -1,7 +1,8 @@
-"""Folders that hold the files of one Delta table, copied by somebody: they bear the same table id.
+"""Folders that hold copies of the files of one Delta table, and so have the same table id.
 
-A frontier names tables by their ids, so of one id a stream table may see one folder only, also through its upstreams:
-else the versions of one would be read in the other. Stream tables that have no common reader may read different ones.
+A frontier names tables by their ids. So a stream table, with all its upstreams, may read only one of these folders:
+otherwise a refresh would read the versions of one in the other. Stream tables without a common reader may read
+different ones.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ Folders = tuple[str, str]
 
 
 def require_told_apart(catalog: CatalogReader, reads: Sequence[Dependency]) -> None:
-    """SourceCopied if what reads all of this would see one table id in two folders."""
+    """SourceCopied if a stream table with these sources would see one table id in two folders."""
     tables, behind = catalog.upstream_part(each.source_id for each in reads)
     for one, other in copied_ids([*behind, *reads], tables).values():
         raise SourceCopied(folder=one, other=other)

@@ -1,5 +1,6 @@
-"""What the catalog keeps of a definition: its dependencies, with the columns each is read for, free of circles, and
-whether their names still stand for them.
+"""What the catalog keeps of a definition: its dependencies, and the columns that the query reads of each.
+
+The dependencies form no circle. If the name of one comes to stand for another table, its readers are to be rebuilt.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
     a stream table  runs when everything upstream of it has arrived, over the storage versions that show the vector
     blocked         an upstream is suspended, failed or resting: its consumers stay where they are, never half way
 
-So all paths to a base table agree on its version, whoever else is at work and however long a single table takes.
+So all paths to a base table agree on its version, whatever other workers do and however long a single table takes.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Skip:
 
 @dataclass(frozen=True)
 class StayPut:
-    """Leave it where it is; why is known already."""
+    """Leave it where it is; the reason is noted already."""
 
 
 NextStep = RefreshTo | Skip | StayPut
@@ -102,7 +102,7 @@ class GraphRun:
         return [key for key in self.part.order if key not in self.arrived]
 
     def ready(self) -> list[str]:
-        """Of that, what waits for nobody."""
+        """Of these, the tables whose upstreams have all arrived."""
         return [key for key in self.left() if all(each in self.arrived for each in self._direct(key))]
 
     def next_step(self, key: str) -> NextStep:

@@ -5,7 +5,7 @@
     views and functions           what they mean now
     settings                      of Penstock
 
-Reads logs and metadata only. What cannot be read now is part of the answer: it is another one when it can be.
+Reads logs and metadata only. A part that cannot be read now is noted as such, so the answer differs once it can.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def grounds(warehouse: Warehouse, meta: StreamTableMeta) -> Grounds | None:
     try:
         return _seen(warehouse, meta)
     except Exception:
-        # Whatever it is, a Spark that is gone included: the next refresh says it in full, and nobody else waits for it.
+        # Whatever it is, a Spark that is gone included: the next refresh says it in full, and no other table waits.
         return None
 
 

@@ -1,6 +1,6 @@
 """A temporary view hides the table of its name from the statements of its session, and from no stream table.
 
-Whoever wrote a query over such a name saw the rows of the view; the stream table would read those of the table.
+The author of a query over such a name saw the rows of the view; the stream table would read those of the table.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The names of stream tables stand for their stored rows: what others did to them in Spark's catalog is undone.
+"""The names of stream tables stand for their stored rows: Penstock undoes what others did to them in Spark's catalog.
 
 Refreshes, statements, definitions and status reports check the names first; while nothing has changed that is one
-question per schema. Every name that had to be restored raises the alert `name_taken`, and nothing of anybody's is lost:
-a table is given another name, the text of a view is in the alert.
+question per schema. Every name that had to be restored raises the alert `name_taken`, and what others had put there is
+not lost: a table gets another name, the text of a view is in the alert.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from penstock.refresh.warehouse import Warehouse
 
 
 def keep_names(warehouse: Warehouse) -> list[TableName]:
-    """Restore what is not as it should be, and return what others had taken; no session is started for it."""
+    """Restore the names that others have taken, and return those; starts no session."""
     if not warehouse.has_started:
         return []
     learn_names(warehouse)

@@ -38,7 +38,7 @@ class HeldLease:
         self._thread = threading.Thread(target=self._keep, name=f"lease-{lease.stream_table_id}", daemon=True)
 
     def check(self) -> None:
-        """LeaseLost if somebody else holds the table now."""
+        """LeaseLost if another worker holds the table now."""
         self.lease = self._catalog.renew_lease(self.lease, self._duration, now=self._now())
 
     def start(self) -> None:
@@ -81,7 +81,7 @@ def hold(
     try:
         while held is None:
             try:
-                # An interrupt must not leave a lease that nobody here knows of.
+                # An interrupt must not leave a lease of which no code here knows.
                 with Whole():
                     lease = catalog.acquire_lease(stream_table_id, current_owner(), duration, now=now())
                     held = HeldLease(catalog, lease, duration, now)

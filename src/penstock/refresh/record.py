@@ -4,7 +4,7 @@
     quiet        NO_DATA for many tables in one catalog transaction
     completed    the frontier under the lease's token, then history
     failed       the error with the table, counted; the table is stopped where trying the same again cannot help
-    interrupted  that somebody stopped it; nothing is held against the table
+    interrupted  that it was stopped from outside; this is no error of the table
     skipped      a refresh that did not take place
 
 Nothing here decides or computes. All of it can be lost: the newest commit of a stream table says where it stands.
@@ -102,12 +102,12 @@ class Recorder:
         note_definition(self._catalog, meta, definition, dependencies_of(plan.bound), self._now())
 
     def quiet(self, found: Sequence[Quiet]) -> dict[int, RefreshResult]:
-        """NO_DATA for all of these in one catalog transaction; results by id, for those that nobody has moved since."""
+        """NO_DATA for all of these in one catalog transaction; results by id, but for those that others have moved."""
         if not found:
             return {}
         advances = [Advance(each.attempt.meta.id, each.before, each.surveyed.after) for each in found]
         records = [self._completed(each.attempt, Action.NO_DATA, each.surveyed) for each in found]
-        # Whether somebody is at one of them is a question of leases, and those go by the clock of the catalog.
+        # Whether a worker is at one of them is a question of leases, and those go by the clock of the catalog.
         moved = self._catalog.advance_no_data(advances, now=self._catalog.now(), records=records)
         for record in records:
             if record.stream_table_id in moved:
@@ -121,7 +121,7 @@ class Recorder:
         }
 
     def completed(self, attempt: Attempt, held: HeldLease, done: Committed) -> RefreshResult:
-        """A refresh came to its end; LeaseLost if somebody else holds the table by now."""
+        """A refresh came to its end; LeaseLost if another worker holds the table by now."""
         decision, surveyed = done.decision, done.decided.surveyed
         figures = done.computed.figures if done.computed is not None else None
         mode = _effective_mode(attempt.meta, done.decided.plan)
@@ -178,7 +178,7 @@ class Recorder:
         """A refresh failed; `most_errors` in a row stop the table.
 
         A definition that does not come into force does not count: the stored one is as good as it was. Nor does an
-        error of a worker that has lost the table: somebody else carries on, and knows better how it is.
+        error of a worker that has lost the table: another worker carries on, and records its own outcome.
         """
         if attempt.wanted is None:
             try:
@@ -296,9 +296,9 @@ class Recorder:
         )
 
     def _count(self, attempt: Attempt, held: HeldLease, error: PenstockError, most_errors: int) -> None:
-        """Keep the error with the table, tell of it, and stop the scheduler from trying again where that is right.
+        """Keep the error with the table, raise an alert, and stop the scheduler from trying again where that is right.
 
-        LeaseLost, and nothing has happened, if somebody else holds the table by now.
+        LeaseLost, and nothing has happened, if another worker holds the table by now.
         """
         now = self._now()
         meta = attempt.meta
@@ -346,7 +346,7 @@ def _effective_mode(meta: StreamTableMeta, plan: Plan) -> RefreshMode:
 
 
 def _why(meta: StreamTableMeta, done: Committed) -> Decision:
-    """Why it is maintained as it is: not why this one refresh, such as the first fill, did what it did."""
+    """Why the stream table is maintained as it is; not why one refresh, such as the first fill, did what it did."""
     refused = done.decided.plan.refused
     if meta.refresh_mode is RefreshMode.FULL:
         return Decision(Action.FULL, "AS_ASKED", with_link("AS_ASKED", "refresh mode FULL"))

@@ -1,7 +1,7 @@
 """The names of a warehouse in a Spark catalog that lives in memory: schemas, tables, stream tables' views, other views.
 
 What cannot be registered because something that it reads is away is tried again before the next refresh or statement,
-and is never forgotten over that.
+and stays in the catalog until then.
 """
 
 from __future__ import annotations

@@ -36,13 +36,13 @@ class RefreshResult:
     applier: str | None = None
     upstream: tuple[RefreshResult, ...] = ()
     error: PenstockError | None = None
-    """Only `tick` returns it; everybody else raises."""
+    """Only `tick` and `refresh_all` return it; `refresh` raises it."""
 
     @classmethod
     def unmoved(
         cls, meta: StreamTableMeta, action: Action, reason_code: str, reason: str, error: PenstockError | None = None
     ) -> RefreshResult:
-        """That the stream table stays where the catalog has it."""
+        """A result that leaves the stream table where the catalog has it."""
         return cls(
             name=str(meta.name),
             action=action,

@@ -169,7 +169,7 @@ class Refresher:
                     raise
                 rebuild = (lost.condition, lost.text)
             except JobCancelled as stop:
-                # As with an interrupt: nobody has found anything wrong with this table.
+                # As with an interrupt: this shows nothing wrong with the table.
                 self._recorder.interrupted(attempt, pins, stop)
                 raise
             except PenstockError as error:
@@ -208,7 +208,7 @@ class Refresher:
             return pin(attempt.meta, pins, attempt.wanted, self._logs, self._handles)
 
     def _mended(self, attempt: Attempt, pinned: Pinned, held: HeldLease) -> Pinned:
-        """Pinned with the properties that a commit brought into force, and whose worker did not live to set them."""
+        """The pinned table with the properties that its newest commit brought, and that a dead worker did not set."""
         while (unset := pinned.state.unset) is not None:
             held.check()
             with suppress(CommitConflict):

@@ -46,9 +46,9 @@ def run_graph(
     """Refresh the targets and everything upstream of them, as of a moment; results upstreams first, ties by name.
 
     With `isolate`, as for cron: the error of one table is its result and blocks its consumers only, an abnormal number
-    of changes is such an error, and a table that somebody else works on is left to them. Else an error is raised,
-    a caller who asks for the changes gets them, and what is in error upstream is tried again. With a `redefinition` of
-    the target, the rows of its new definition take the place of the old ones.
+    of changes is such an error, and a table on which another worker is at work is left to it. Otherwise an error is
+    raised, an abnormal number of changes is applied, and what is in error upstream is tried again. With a
+    `redefinition` of the target, the rows of its new definition take the place of the old ones.
     """
     wanted = frozenset(meta.table_id for meta in targets)
     if not isolate:
@@ -146,7 +146,7 @@ def begin(
             there[key] = graph_run.arrival(checked.surveyed.after, checked.version)
         elif checked is not None:
             graph_run.surveyed[key] = checked
-    # A table that somebody else is working on right now is left to a refresh of its own. Its quiet consumers are
+    # A table on which another worker is at work now is left to a refresh of its own. Its quiet consumers are
     # right all the same: they read the version that was looked at here, and that one shows the pins.
     advanced = warehouse.recorder.quiet(list(found.values()))
     for key in found:

@@ -168,8 +168,8 @@ class Warehouse:
     def has_moved(self, source: str, path: str) -> bool:
         """True if a source's name stands for another folder now, in a catalog that others share.
 
-        Of a catalog in memory `sql` tells instead: its processes do not see each other's names. And no session is
-        started for the question.
+        In a catalog in memory a name only moves by statements of this process, which `sql` notices. This starts no
+        session.
         """
         place = None if self._session is None else shared_path(self._session, source)
         return place is not None and folder(place) != folder(path)

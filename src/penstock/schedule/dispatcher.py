@@ -2,11 +2,11 @@
 
     asleep  the tables to ask about: whether a quiet one, or one in error, has been woken by a change
     plan    the stream tables to begin a graph run with: due or woken, with no work on them or upstream of them
-    next    of everything that waits for nobody, what must be done soonest (data timestamp + lag), within the limits
+    next    of everything whose upstreams are done, what must be done soonest (data timestamp + lag), within the limits
     ended   a table has arrived, or has failed and rests a while
 
 Several graph runs can be under way at once, each with a version vector of its own, and never with a table in common: a
-table that takes long holds up its own consumers and nobody else. Tables that usually take long, measured by the
+table that takes long holds up its own consumers and no other table. Tables that usually take long, measured by the
 tightest lag there is, never have all workers at once, so quick tables need not queue behind slow ones.
 """
 
@@ -212,7 +212,7 @@ class Dispatcher:
         self.workers = 0
 
     def is_heavy(self, key: str) -> bool:
-        """True if a table usually takes long, or nobody knows yet."""
+        """True if a table usually takes long, or if it is not known yet how long."""
         tightest = min(self._picture.lags.values(), default=None) if self._picture is not None else None
         took = self._took.get(key)
         return tightest is None or took is None or took > tightest / HEAVY
@@ -236,7 +236,7 @@ class Dispatcher:
         self._picture = picture
 
     def _forget_overtaken(self, picture: Picture, now: datetime) -> None:
-        """What is left of a graph run that stood still is planned anew, if a newer stamp is on offer by now.
+        """Plan anew what is left of a graph run that stood still, if a newer stamp is on offer by now.
 
         Its versions are as old as the pause was long, and may not even be there any more.
         """
@@ -263,10 +263,10 @@ class Dispatcher:
         return any(picture.tables[each].status not in SCHEDULED or self._is_resting(each, now) for each in upstream)
 
     def _held_back(self, picture: Picture, claimed: set[str], now: datetime) -> set[str]:
-        """What is upstream of tables that are late and only wait for upstreams under way.
+        """The upstreams not to start now: those of tables that are late and only wait for upstreams under way.
 
-        Upstreams that are busy in turns would otherwise never leave such a table a moment to set out. A quick one is
-        not held back for a slow one: what is still under way when that ends is waited for in turn, and takes less.
+        Otherwise upstreams that are busy in turns would never leave such a table a moment to start. A quick upstream is
+        not held back for a slow one: if it is still under way when the slow one ends, the wait for it is short.
         """
         back: set[str] = set()
         for meta in picture.scheduled():
@@ -283,7 +283,7 @@ class Dispatcher:
         return back
 
     def _end_rests_of_the_mended(self, picture: Picture) -> None:
-        """Somebody has brought it forward by hand: whatever was the matter has passed."""
+        """End the rest of a table that was refreshed by hand since: the trouble has passed."""
         for key, rest in list(self._rests.items()):
             if key in picture.tables and picture.tables[key].data_timestamp != rest.stamp:
                 self._arrived(key, quiet=False)
@@ -308,7 +308,7 @@ class Dispatcher:
                 self._tried.pop(consumer, None)
 
     def _failed(self, key: str, now: datetime, counts: bool = True) -> None:
-        """It rests a while: longer each time, unless somebody else was only busy with it."""
+        """The table rests a while: longer each time, unless another worker was only busy with it."""
         before = self._rests[key].failures if key in self._rests else 0
         failures = before + 1
         meta = self._picture.tables.get(key) if self._picture is not None else None
@@ -320,7 +320,7 @@ class Dispatcher:
         self.quiet.discard(key)
 
     def _deadline(self, task: Task, left: frozenset[str]) -> datetime:
-        """When the first of the table and of those that wait for it breaks its promise."""
+        """The first moment at which the table, or a table that waits for it, breaks its promise."""
         graph_run = task.graph_run
         waiting = graph_run.part.graph.downstream(task.key) & left
         return min(self._promised(graph_run, key) for key in {task.key, *waiting})

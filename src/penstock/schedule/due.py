@@ -47,7 +47,7 @@ class Picture:
         try:
             resolved = resolve_lags(graph, minimum)
         except CycleInGraph as cycle:
-            # Two definitions that changed at the same moment can close a circle: that must not stop everybody else.
+            # Two definitions that changed at the same moment can close a circle: that must not stop all other tables.
             circle = cycle.text
             inside = {node.key for node in in_circles(graph)}
             # Nor can the tables that read them.

@@ -104,10 +104,10 @@ class Candidate:
     moves: Callable[[], bool] = lambda: True
     """Whether this process, once it leads, still gets on."""
     rival: str | None = None
-    """Who leads instead."""
+    """The process that leads instead."""
     _seen: tuple[Lease, float] | None = None
     _before: str | None = None
-    """Who led before, until everything that it held is free."""
+    """The process that led before, until everything that it held is free."""
 
     def stand(self) -> Leadership | None:
         """Lead, or None while another does; to be asked every second or so."""
@@ -128,7 +128,7 @@ class Candidate:
         try:
             self._take_over()
         except BaseException:
-            # Given back, or nobody could lead until it has run out.
+            # Given back, or no process could lead until it has run out.
             catalog.release_lease(lease)
             raise
         self.rival = None

@@ -29,9 +29,9 @@ class RefreshExecutor(Protocol):
         """All stream tables as they are now; None while nothing may be started."""
 
     def woken(self, keys: Collection[str]) -> frozenset[str]:
-        """Those of the tables for which there may be something to do; cheap, it is asked all the time.
+        """The tables for which there may be something to do; cheap, because the scheduler asks all the time.
 
-        A quiet one: a base table of it has been written to. One in error: what it failed on is not the same any more.
+        A write to one of its base tables wakes a quiet table; a change of what it failed on wakes a table in error.
         """
 
     def begin(self, wanted: frozenset[str], stamp: datetime, resting: frozenset[str]) -> GraphRun:
@@ -87,7 +87,7 @@ class WarehouseExecutor:
         in_error = self._in_error(keys)
         asked = [key for key in keys if key in self._seen and key not in in_error]
         newest = {base: self._version(base) for base in {base for key in asked for base in self._seen[key]}}
-        # A table that cannot be read wakes nobody: the refresh that reads it at its time says so.
+        # A table that cannot be read wakes no reader: the refresh that reads it at its time says so.
         moved = {key for key in asked if any(newest[base] not in {None, at} for base, at in self._seen[key].items())}
         return frozenset(moved.union(key for key, meta in in_error.items() if self._is_on_other_grounds(meta)))
 
@@ -103,7 +103,7 @@ class WarehouseExecutor:
 
     def carry_out(self, graph_run: GraphRun, key: str) -> Outcome:
         try:
-            # Somebody may have suspended it since the graph run began.
+            # A user may have suspended it since the graph run began.
             if self._warehouse.catalog.get_by_table_id(key).status is Status.SUSPENDED:
                 return Outcome(Arrival(blocked=True))
         except PenstockError as error:

@@ -33,7 +33,7 @@ class Running:
 
     @property
     def rival(self) -> str | None:
-        """Who acts instead."""
+        """The process that acts instead."""
         return self._scheduler.rival
 
     def at_work(self) -> list[str]:

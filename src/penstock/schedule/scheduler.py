@@ -103,7 +103,7 @@ class Scheduler:
 
     @property
     def rival(self) -> str | None:
-        """Who acts instead."""
+        """The process that acts instead."""
         return self._candidate.rival
 
     def at_work(self) -> list[str]:

@@ -20,7 +20,7 @@ from penstock.subscribe.journal import catch_up, prune
 from penstock.subscribe.warn_once import WarnOnce
 
 TABLES_SECONDS: Final = 1.0
-"""Time between two questions to the catalog for its stream tables, and until an failedable one is tried again."""
+"""Time between two questions to the catalog for its stream tables, and until a table that failed is tried again."""
 
 
 @dataclass(slots=True)

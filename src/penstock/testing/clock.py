@@ -45,7 +45,7 @@ class FakeClock:
 
 
 class FakeStopwatch:
-    """Seconds since whenever, as `time.monotonic` gives them: whatever `seconds` is set to."""
+    """Seconds since some start, like `time.monotonic`: the value that a test has given `seconds`."""
 
     def __init__(self) -> None:
         self.seconds = 0.0

@@ -77,7 +77,7 @@ def test_the_root_of_an_error_is_named_downstream(orders: StreamTables) -> None:
 
 def test_suspended_by_hand_and_a_source_that_is_gone(orders: StreamTables) -> None:
     orders.sql("ALTER STREAM TABLE best SUSPEND")
-    assert orders.diagnose("best").findings[0].text.startswith("somebody suspended it by hand")
+    assert orders.diagnose("best").findings[0].text.startswith("it was suspended by hand")
     orders.sql("DROP TABLE orders", yes=True)
     told = orders.diagnose("shares").findings[0]
     assert (told.code, "no Delta log" in told.text) == ("SOURCE_MISSING", True)

@@ -163,7 +163,7 @@ def test_whoever_comes_first_wins_and_nothing_is_lost(ps: StreamTables, monkeypa
     # Even a sleeper that wakes behind that check is stopped, by its transaction number.
     newest = held.version
     monkeypatch.setattr(Storage, "version", property(lambda self: pin.version))
-    with pytest.raises(CommitConflict, match="somebody else"):
+    with pytest.raises(CommitConflict, match="rows were changed"):
         rewrite(ps.spark, held, pin, snapshot, ("g",), 2)
     monkeypatch.undo()
     assert storage(ps, "bag").version == newest

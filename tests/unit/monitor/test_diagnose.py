@@ -146,7 +146,7 @@ HELD = Holding("shop.st", "orders", "/o", 1, 2, NOON - 23 * HOUR, NOON - 23 * HO
         pytest.param(
             case(late(), rebuild=("FOREIGN_WRITE", "WRITE at version 7 changed stored rows")),
             "FOREIGN_WRITE",
-            "somebody else wrote to its storage",
+            "another writer changed its storage",
             "/w/st",
             id="foreign write",
         ),

@@ -1,7 +1,7 @@
 """The schema of the catalog as a list of steps; step n takes version n − 1 to version n.
 
-A step, once released, never changes. Each runs in a transaction together with the note of its number. What databases
-write differently is asked of the connection, so that the steps stand once.
+A step, once released, never changes. Each runs in a transaction together with the note of its number. The connection
+supplies the SQL that differs between databases, so each step is written once.
 """
 
 from __future__ import annotations

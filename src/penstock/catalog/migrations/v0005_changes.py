@@ -2,7 +2,7 @@
 
 The journal has a row for each commit of each stream table that changed rows: where its events begin in the order of all
 (`position`), and where in the stream table's own changelog (`first_lsn`). A stream table says how far that changelog
-has got (`last_lsn`), for when the log no longer does.
+has got (`last_lsn`), for the time when the log no longer does.
 """
 
 from __future__ import annotations

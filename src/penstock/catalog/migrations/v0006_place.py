@@ -1,4 +1,4 @@
-"""The catalog knows whose it is: one row with the warehouse's id and the place where it was opened last.
+"""The catalog names its warehouse: one row with the warehouse's id and the place where it was opened last.
 
 `becoming` and `becoming_place` are set while a copy is being made a warehouse of its own. Paths inside the warehouse
 are relative to it from here on; those that were written before are brought into that form when the warehouse is opened,

@@ -84,5 +84,5 @@ def read_zone(name: str) -> tzinfo | None:
 
 
 def is_utc(name: str | None) -> bool:
-    """True if a session in that time zone has no offsets at all."""
+    """True if the time zone is UTC, at all times."""
     return name in _UTC

@@ -17,7 +17,7 @@ from penstock.changes.wire.json_rows import json_rows
 from penstock.names import TableName
 
 SOURCE = "penstock"
-"""Who envelopes are from."""
+"""The connector that envelopes name as their origin."""
 
 
 def changelog_lines(changes: CommitChanges) -> list[bytes]:

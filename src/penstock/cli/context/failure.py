@@ -50,7 +50,7 @@ def _indented(text: str) -> str:
 
 
 def exit_code(error: Exception) -> int:
-    """What the process ends with; a command that lacks `--yes` was called wrongly."""
+    """The exit code of the process; a command that lacks `--yes` was called wrongly."""
     return CALLED_WRONGLY if isinstance(error, NotConfirmed) else FAILED
 
 

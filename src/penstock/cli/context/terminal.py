@@ -1,4 +1,4 @@
-"""Is a person at the other end of a stream? Python has None for a stream that its caller closed."""
+"""Whether a person is at the other end of a stream. Python has None for a stream that its caller closed."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def choose_store(draft: Draft) -> Draft:
 
 
 def store_without_rule(draft: Draft) -> Store:
-    """How the rows of a query are stored that is computed in full."""
+    """The store of a query that has no delta rule, so that every refresh computes it in full."""
     shown, columns = draft.bound.columns, draft.columns
     return KeyedStore(None, shown, columns, draft.key) if draft.key else BagStore(None, shown, columns)
 

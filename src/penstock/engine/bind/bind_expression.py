@@ -24,7 +24,7 @@ _ORDERED_SET = {"PercentileCont": "percentile_cont", "PercentileDisc": "percenti
 
 
 class RefusedExpression(Exception):
-    """An expression that has no delta rule, and why; `note` is said after its words."""
+    """An expression that has no delta rule, and why; `note` follows its words in the message."""
 
     def __init__(self, reason: str, expression: Any, note: str = "") -> None:
         super().__init__(reason)
@@ -152,7 +152,7 @@ class ExpressionPrinter:
         return _fill(text, [self._print(parameter, replaced) for parameter in parameters])
 
     def _replacement(self, node: Any, replaced: Sequence[tuple[Any, int]]) -> list[str | int]:
-        """When Spark renames the columns of a relation that occurs twice, it forgets the parameters: read the child."""
+        """The text of a replaced call. Where a relation occurs twice, Spark forgets the parameters: read the child."""
         child = self._catalyst.items(node.children())[0]
         if node_kind(node) == "Between":
             low, high = (side.right() for side in self._catalyst.items(child.child().children()))

@@ -258,7 +258,7 @@ class _Binding:
             raise _Refusal("NON_DETERMINISTIC", chance or "")
 
     def _unsettled(self, plan: Any, error: Exception) -> str:
-        """Spark's rules for subqueries are those that fail: the first subquery, and what Spark calls it."""
+        """The first subquery of a plan without normal form, on which Spark's rules failed, and Spark's error name."""
         condition = _CONDITION.match(str(error))
         subquery = self._written.first(plan, lambda node: self._catalyst.contains(node, "PLAN_EXPRESSION"))
         return " ".join(each for each in (subquery or self._written.of(plan), condition and condition[0]) if each)

@@ -61,7 +61,7 @@ def _mark_top(catalyst: Catalyst, plan: Any, top: Any) -> None:
 
 
 def _aggregate(catalyst: Catalyst, node: Any) -> Any | None:
-    """Lists in the place of sums; a bare sum is added up above, so that Spark can tell what it is of no rows."""
+    """Lists in the place of sums; a bare sum is added up above them, so that Spark decides its value over no rows."""
     lists, sums, changed = [], [], False
     for item in catalyst.items(node.aggregateExpressions()):
         bare = node_kind(item) == "Alias" and _is_sum(item.child())

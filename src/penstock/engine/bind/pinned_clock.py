@@ -2,8 +2,8 @@
 
     query at a frontier  =  query over pinned tables, at the frontier's data timestamp
 
-Everything else that Spark asks its surroundings for (the user, the time zone's name) has no place in a result that must
-be the same at every run; a query with it is refused.
+A query that asks Spark for anything else of its surroundings (the user, the time zone's name) is refused, because a
+result must be the same at every run.
 """
 
 from __future__ import annotations

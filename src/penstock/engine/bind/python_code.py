@@ -35,7 +35,7 @@ def fingerprint(command: bytes) -> str:
     try:
         loaded = cloudpickle.loads(command)
     except Exception:
-        # Whatever unpickling somebody's code raises: then nothing can be said about it.
+        # Unpickling a user's code may raise anything: then nothing can be said about it.
         return ""
     digest = hashlib.sha256()
     for part in _parts(loaded, {}, 0):

@@ -84,7 +84,7 @@ class Written:
             level = [below for each in level for below in self._children(each)]
 
     def _place(self, node: Any) -> str:
-        """The words of this one node with their place; empty if nobody wrote it."""
+        """The words of this one node with their place; empty if a rewrite made it."""
         origin = node.origin()
         if origin.line().isDefined() and origin.sqlText().isDefined():
             view = _given(origin.objectName())
@@ -110,7 +110,7 @@ class Written:
                 return "a source that is no Delta table"
             return str(table.get().identifier().unquotedString()).removeprefix(_CATALOG)
         if self._catalyst.is_a(node, _PLAN):
-            # mapInPandas, cached data and their like: the class says what it is in words that everybody knows.
+            # mapInPandas, cached data and their like: the class says what it is in common words.
             return " ".join(re.findall(r"[A-Z][a-z]+|[A-Z]+(?![a-z])|\d+", node_kind(node))).lower()
         pretty = self._catalyst.module(self._catalyst.jvm.org.apache.spark.sql.catalyst.util, "package")
         return _cut(_NUMBERED.sub("", str(pretty.toPrettySQL(node, True))))

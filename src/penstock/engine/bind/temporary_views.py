@@ -32,7 +32,7 @@ def is_shared(view: str) -> bool:
 
 
 def of_this_session(view: str) -> QueryInvalid:
-    """That a query may not read a temporary view."""
+    """The error for a query that reads a temporary view."""
     name = view.removeprefix(_SHARED)
     return QueryInvalid(
         why=f"{view} is a temporary view, which ends with this session; a stream table goes on without it",

@@ -3,7 +3,8 @@
     events of a commit  =  net change of its files (`net_events`), numbered by `first_lsn` and `lsn_count` of its record
 
 The identity of a stored row is its key, hidden or not, or all its columns. A commit that changed hidden columns only
-has no events. What cannot be read any more is `NotRetained`, and says from where on it can.
+has no events. For events that can no longer be read it raises `NotRetained`, which names the earliest position that can
+be read.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ class Changelog:
         return Definition.from_json(storage_state(self._log).definition)
 
     def newest_first(self) -> Iterator[Entry]:
-        """Our commits, the newest first, as far back as the log goes and nobody else has changed rows."""
+        """Our commits, the newest first, as far back as the log goes and no other writer has changed rows."""
         with self._understood():
             for version, record in records(self._log):
                 yield Entry(version, record)
@@ -204,7 +205,7 @@ class Changelog:
         raise NotRetained(what=f"the state at {moment.isoformat()}", name=self.name, earliest=first)
 
     def _earliest(self, after: int = -1) -> tuple[int, int]:
-        """Version and first position of the oldest commit after a version that can still be read, be it one to come."""
+        """Version and first position of the oldest readable commit after a version, which may be one still to come."""
         for entry in self._kept():
             if entry.version > after:
                 return entry.version, entry.record.first_lsn

@@ -1,4 +1,4 @@
-"""The rows behind a changelog, read from the files of a stream table's commits: what is stored, what of it is seen.
+"""The rows behind a changelog, read from the files of a stream table's commits: the stored ones, and the visible ones.
 
     signed rows  =  rows of files that came +1, of files that went −1, of change files by what they say
 
@@ -33,7 +33,7 @@ from penstock.names import WEIGHT
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Which columns a version stores, which of them are seen, and which identify a row."""
+    """Which columns a version stores, which of them are visible, and which identify a row."""
 
     table: str
     stored: pa.Schema

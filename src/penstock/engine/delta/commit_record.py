@@ -32,7 +32,7 @@ class CommitRecord:
     `rows_inserted` and `rows_deleted` count visible rows; `first_lsn` and `lsn_count` are the dense range of positions
     that the commit's changes take in the changelog: one for a row that comes, goes, or takes another's place, and one
     for all rows together if they were put anew (`replaces`). `base_version` is the table version the commit was
-    computed from: set by `commit`, it exposes a commit that landed on top of somebody else's. `before` is the frontier
+    computed from: set by `commit`, it exposes a commit that landed on top of another writer's. `before` is the frontier
     that the rows of that version had reached meanwhile without a change. `properties` are the table properties that
     belong to these rows, where they differ from those that the table had: a definition comes into force with its rows,
     in one commit.

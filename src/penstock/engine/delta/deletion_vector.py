@@ -28,7 +28,7 @@ Places = NDArray[np.int64]
 
 _FORMAT = b"\x01"
 _PORTABLE = 1681511377
-"""First number of a vector in the form that everybody writes, with bitmaps of 64 bits."""
+"""First number of a vector in the form that writers use today, with bitmaps of 64 bits."""
 _NATIVE = 1681511376
 """And of the older form, which may still be met: bitmaps of 32 bits, one after the other."""
 _INLINE, _BESIDE, _ELSEWHERE = "i", "u", "p"
@@ -69,7 +69,7 @@ class DeletionVector:
 
     @property
     def id(self) -> str:
-        """What tells this vector from every other one of its table."""
+        """What distinguishes this vector from every other one of its table."""
         return f"{self.kind}{self.place}" + ("" if self.offset is None else f"@{self.offset}")
 
     def places(self, root: str) -> Places:

@@ -36,7 +36,7 @@ FILE_COST = 256 * 1024
 """Opening one more file costs about as much as reading this many bytes."""
 
 ROW_BYTES = 16
-"""What a row takes in a file, where nobody has counted."""
+"""What a row takes in a file, where no count is known."""
 
 CUTS_LIMIT = 48
 """Up to this many commits every cut is weighed; beyond, only all-by-commit and all-by-ends."""
@@ -121,7 +121,7 @@ class ChangeSet:
 
     @cached_property
     def rows_estimate(self) -> int:
-        """Rows to be read; change files have no statistics and are asked themselves, or count by their size."""
+        """Rows to be read. The log has no statistics of a change file: its own footer counts, else its size."""
         return sum(_rows(file) for part in self.parts for file in part.files)
 
 
@@ -232,7 +232,7 @@ class _Step:
     came: dict[FileKey, DataFile]
     went: dict[FileKey, DataFile]
     lacking: bool = False
-    """Its change files are not to be read, by nobody."""
+    """Its change files must not be read, not by Delta either."""
 
 
 def _steps(start: Snapshot, commits: Iterable[Commit]) -> list[_Step]:

@@ -1,7 +1,7 @@
 """Writing one entry of a Delta log on the local disk: whole, or not at all, and never over another one.
 
 The text goes into a file of another name first; a hard link then gives it its place, which fails if the place is taken.
-So of two writers of one version exactly one succeeds, and nobody reads half an entry.
+So of two writers of one version exactly one succeeds, and no reader sees half an entry.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def put_entry(root: str, version: int, actions: Iterable[Mapping[str, Any]]) -> 
         except FileExistsError as taken:
             # A disk in the network may have made the link, lost its answer, and refused it when asked again.
             if os.stat(draft).st_nlink < 2:
-                raise CommitConflict(name=root, why=f"somebody else has made version {version}") from taken
+                raise CommitConflict(name=root, why=f"it has made version {version}") from taken
     finally:
         # The entry stands by now, or never will: a draft that stays is no reason to say otherwise.
         with suppress(OSError):

@@ -1,7 +1,7 @@
 """Whether a source is there: its newest version can be rebuilt from its log, and has columns.
 
-A missing log is no table, nor is one of which parts are away: the stored rows stay, and the source is said to be
-missing. Nor is a table without columns, which is what Spark leaves when it registers a Delta table at an empty place.
+If the log is missing, or parts of it are away, the source counts as missing, and the stored rows stay. So does a table
+without columns, which is what Spark leaves when it registers a Delta table at an empty place.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Running Spark work so that whatever goes wrong is one of our errors."""
+"""Run Spark work so that every failure is one of our errors."""
 
 from __future__ import annotations
 

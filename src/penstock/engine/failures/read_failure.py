@@ -3,7 +3,7 @@
     not for the moment   descriptors, permissions, network, disk, memory: `SystemTrouble`, so it is tried again
     never                the bytes are there and are not what they should be: `StateDamaged`
 
-A file that is not there is neither: `FileNotFoundError` passes, because what it means depends on who asked.
+A file that is not there is neither: `FileNotFoundError` passes, because only the caller knows what it means.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def unreachable(error: BaseException, name: str, file: str = "") -> PenstockErro
 
 
 def read_failure(error: BaseException, name: str, file: str, *, local: bool) -> PenstockError:
-    """The error by what it says; on a local disk one without a number is about the bytes."""
+    """The error by its kind: on a local disk, an error without a number means that the bytes are damaged."""
     if isinstance(error, MemoryError) or (isinstance(error, OSError) and (error.errno is not None or not local)):
         return unreachable(error, name, file)
     return StateDamaged(name=name, why=f"its file {file} cannot be read ({error})")

@@ -1,7 +1,7 @@
 """PySpark's loggers of errors, kept quiet: they print each as kilobytes of JSON with a Java stack on the terminal.
 
-In a session that Penstock started they are quiet as long as it is the running one; around work of ours in a session
-that was passed in, while that work runs. Whatever else a user logs, and the errors themselves, are left alone.
+In a session that Penstock started they are quiet as long as it is the running one. In a session that was passed in they
+are quiet while work of ours runs. The errors themselves, and what a user logs, stay as they are.
 """
 
 from __future__ import annotations
@@ -50,6 +50,6 @@ def _is_heard(_: Any) -> bool:
 def _filtered() -> None:
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         logger: logging.Logger = PySparkLogger.getLogger(name)
-        # Asked for in PySpark's way: the first to name a logger decides its class for everybody, and a plain
+        # Asked for in PySpark's way: the first to name a logger decides its class for all, and a plain
         # one breaks PySpark's errors, which are then a TypeError for users.
         logger.addFilter(_is_heard)

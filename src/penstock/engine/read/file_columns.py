@@ -51,7 +51,7 @@ HELD_LEAST, HELD_MOST = 256 * 1024**2, 2 * 1024**3
 _CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
 
 IDLE = 120.0
-"""Seconds after which what nobody has asked for is let go: mostly files that are no longer part of any table."""
+"""Seconds without use after which values are dropped: mostly of files that are no longer part of any table."""
 
 MODERN = date(1900, 1, 1)
 """From here on Spark and Arrow count days alike."""

@@ -1,7 +1,7 @@
 """Which tables are worth being narrowed by touched keys, and by which columns.
 
-A table is, where a value of the column rules out a good part of its files (`prunes_well`); and, for a small change,
-where all of it can be read on the driver, because its touched rows alone then go into a statement without a scan.
+It pays where a value of the column rules out a good part of the files (`prunes_well`). For a small change it also pays
+where all of the table can be read on the driver: then only its touched rows go into a statement, without a scan.
 """
 
 from __future__ import annotations

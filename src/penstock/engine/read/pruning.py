@@ -232,8 +232,8 @@ def _literal(value: Any, kind: DataType) -> str | None:
 def prunes_well(snapshot: Snapshot, name: str) -> bool:
     """True if collecting touched values of a column is likely to spare a good part of a large table.
 
-    Large: several files, many rows. Told apart: a value that occurs in the table lies within few files' ranges; files
-    of a table that is not in the column's order all cover the same range.
+    Large means several files and many rows. Pruning pays if a value that occurs in the table lies within few files'
+    ranges; in a table that is not in the column's order, all files cover the same range.
     """
     rows = snapshot.rows
     if len(snapshot.files) < WORTH_FILES or (rows is not None and rows < WORTH_ROWS):
@@ -245,7 +245,7 @@ def prunes_well(snapshot: Snapshot, name: str) -> bool:
 def share_touched(snapshot: Snapshot, names: Sequence[str]) -> float | None:
     """The share of the files whose ranges hold one key of these columns, on average.
 
-    Judged by a sample, from the log alone; None if there is no telling: no file, no statistics, no type to trust.
+    Judged by a sample, from the log alone; None if it is not known: no file, no statistics, no type to trust.
     """
     fields = {each.name.lower(): each for each in snapshot.schema.fields}
     columns = [fields[name.lower()] for name in names if name.lower() in fields]

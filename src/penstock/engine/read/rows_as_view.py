@@ -1,7 +1,7 @@
 """Rows shown under a name while one statement is analysed.
 
 A DataFrame keeps what its names meant when it was analysed, so the name can be taken away again at once: it never
-stands in the way of a table that somebody creates later.
+stands in the way of a table that a user creates later.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ A pinned scan hands Spark exactly the Parquet files of one version, with the sch
 values taken from the log as typed literals; folders are never looked at. Where plain Parquet is not the table
 (`Snapshot.slow_because`, `ChangeSet.reader_because`) Delta's own reader gives the same rows.
 
-Changes are netted by bits before anyone sees them: two rows cancel only if every value is the same, the sign of zero
-included. Sessions that run these frames must carry `spark.refresh_conf.REFRESH_CONF`.
+Changes are netted by bits before any caller sees them: two rows cancel only if every value is the same, the sign of
+zero included. Sessions that run these frames must carry `spark.refresh_conf.REFRESH_CONF`.
 """
 
 from __future__ import annotations

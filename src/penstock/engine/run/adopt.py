@@ -1,4 +1,4 @@
-"""Stream tables whose warehouse lies somewhere else now: their own metadata is brought into line.
+"""Bring the metadata of stream tables into line with the place of a warehouse that was moved or copied.
 
 Paths below the former place become relative; in a copy every stream table gets an id of its own, and keeps the ids that
 it had, because its commits carry them. Each storage is done by one commit that moves no row, made from what was read:
@@ -34,8 +34,8 @@ def adopt(
 ) -> None:
     """Bring every stream table in the folder into line with its place; with `warehouse_id`, as a copy's.
 
-    `written_out` tells of a storage's Delta table id and a source's whether its query names that source by its path:
-    such a path is the user's word and stays.
+    `written_out(storage, source)`, by their Delta table ids, is True if the query names that source by its path: such a
+    path stays as the user wrote it.
     """
     for path in storages(root):
         _one(path, logs, Places(former), written_out, warehouse_id)

@@ -2,8 +2,8 @@
 
     total(v)  =  weight of v in the change  +  weights of the stored rows equal to v,   for every v that lost copies
 
-Rows are compared by their bits and weights are integers, so there is nothing here that Spark could answer otherwise.
-The statement that this stands for is the store's; types whose equality has corners are left to it.
+Rows are compared by their bits and weights are integers, so Spark would give the same totals. This does the work of a
+statement of the store; types for which equality is not equality of bits are left to that statement.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
     change   =  equal rows as one, weights summed, zeros dropped
 
 Integers, decimals, dates, timestamps and strings compare in Arrow as they do in Spark; a comparison with NULL chooses
-no row in either. Whatever has corners (NaN, -0.0) is left to Spark.
+no row in either. Values that Spark compares in a way of its own (NaN, -0.0) are left to Spark.
 """
 
 from __future__ import annotations

@@ -128,7 +128,7 @@ class Program:
     """Shuffle partitions of work that is not small."""
     columns: FileColumns = field(default_factory=FileColumns)
     timed: Timed = untimed
-    """Told what is being done: binding and reading leaves, analysing a statement, running it."""
+    """Called with what is being done: binding and reading leaves, analysing a statement, running it."""
     reads: list[Read] = field(default_factory=list)
     results: dict[str, Rows] = field(default_factory=dict)
     placed: Placed | None = None
@@ -205,7 +205,7 @@ class Program:
         self.results[name] = rows
 
     def close(self) -> None:
-        """Let go of what was cached."""
+        """Release what was cached."""
         for rows in self.results.values():
             if not isinstance(rows.held, pa.Table):
                 rows.held.unpersist()

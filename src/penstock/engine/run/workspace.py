@@ -182,7 +182,7 @@ class Workspace:
         return held[1]
 
     def require_sources(self, definition: Definition) -> None:
-        """SourceMissing if a table that a definition reads is away, which Spark would say in other ways."""
+        """SourceMissing if a table that a definition reads is away, before Spark says so in other words."""
         for kept in definition.sources.values():
             require_readable(self.logs.at(kept))
 

@@ -1,6 +1,6 @@
-"""How many rows an INSERT wrote, which Spark does not say: what the log of the table says of its commit.
+"""How many rows an INSERT wrote: Spark does not say it, the commit in the table's log does.
 
-Where the log has more than one write since the statement began, somebody else wrote too, and nothing is said.
+If the log has more than one write since the statement began, another writer was at work, and the number is unknown.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Is this machine ready? One check per thing that Penstock stands on, each with what was found and what to do.
 
-A check never raises and never changes anything: a broken installation is exactly when it is asked. Only `deep` starts
-Spark, and writes one small Delta table into a folder that is removed again.
+A check never raises and never changes anything: a broken installation is what it is made for. Only `deep` starts Spark,
+and writes one small Delta table into a folder that is removed again.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def _sqlite(file: Path, warehouse: Path) -> Check:
 def _folder(warehouse: Path) -> Check:
     if _is_writable(warehouse):
         return Check("warehouse", True, f"{warehouse} (writable)")
-    advice = "It can be looked at. To change anything, work as a user who may write there."
+    advice = "It can be read. To change anything, work as a user who may write there."
     return Check("warehouse", False, f"{warehouse} (not writable)", advice)
 
 

@@ -1,7 +1,7 @@
 """What Spark's catalog holds under the names of stream tables: our views, or what others put there.
 
-Our views bear a hash of their own text. One that others made, or gave another text, does not fit it; one that is only
-behind its definition does.
+Our views bear a hash of their own text. It does not fit a view that others made or gave another text; it still fits a
+view of ours that is only behind its definition.
 """
 
 from __future__ import annotations

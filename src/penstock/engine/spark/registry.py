@@ -145,8 +145,8 @@ def read_by_view(spark: SparkSession, view: TableName) -> list[tuple[str, ...]]:
 
 
 def view_statements(held: Any) -> str:
-    """What makes a view as it is: its text means nothing without its columns, and the schema and settings it was
-    written in, which Spark keeps with it.
+    """The statements that make a view again: its text means nothing without its columns, and the schema and settings it
+    was written in, which Spark keeps with it.
     """
     schema = str(held.identifier().database().get())
     namespace = held.viewCatalogAndNamespace()
@@ -176,7 +176,7 @@ def view_query(definition: Definition, storage: str) -> str:
 
 
 def view_text_of(definition: Definition, path: str) -> str:
-    """What the stream table's view says."""
+    """The text of the stream table's view."""
     return view_query(definition, f"delta.{quote(path)}")
 
 
@@ -201,13 +201,13 @@ def restore_view(spark: SparkSession, definition: Definition, path: str) -> bool
 
 
 def forget_cached(spark: SparkSession, name: TableName) -> None:
-    """Have Spark read anew what it was asked to keep in memory of a stream table: most commits are not its own."""
+    """Have Spark read anew what it caches of a stream table: it does not notice the commits of delta-rs."""
     if not spark._jsparkSession.sharedState().cacheManager().isEmpty():
         spark.catalog.refreshTable(name.sql)
 
 
 def drop_view(spark: SparkSession, name: TableName) -> None:
-    """Drop the stream table's view, if it is there; a table in its place is somebody's."""
+    """Drop the stream table's view, if it is there; a table in its place belongs to a user, and stays."""
     if kind_of(spark, name) == "view":
         spark.sql(f"DROP VIEW {name.sql}")
 
@@ -302,7 +302,7 @@ def _register_view(spark: SparkSession, text: str) -> None:
 
 
 def _manage(spark: SparkSession, known: KnownTable) -> None:
-    """Say that a table's files go with it, which no statement can say of files that are there already."""
+    """Mark a table as managed: its files go with it. No statement can say so of files that are there already."""
     external = _external(spark)
     table = external.getTable(known.schema, known.table)
     jvm = java(spark)
@@ -312,7 +312,7 @@ def _manage(spark: SparkSession, known: KnownTable) -> None:
 
 
 def _statement(known: KnownTable) -> str:
-    """What registers a table of files by what Spark finds in them; without files it is no table."""
+    """The statement that registers a table of files by what Spark finds in them; a folder without files is no table."""
     name = f"{quote(known.schema)}.{quote(known.table)}"
     location = (known.path or "").replace("\\", "\\\\").replace("'", "\\'")
     return f"CREATE TABLE IF NOT EXISTS {name} USING {known.provider} LOCATION '{location}'"

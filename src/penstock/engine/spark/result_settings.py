@@ -1,7 +1,7 @@
 """The Spark settings that a query's result can depend on.
 
-They are taken down when a stream table is defined and put into force for every refresh, audit and fresh read, so that a
-session with another time zone or without ANSI mode cannot change what a stream table means.
+A definition keeps them, and every refresh, audit and fresh read puts them into force, so that a session with another
+time zone or without ANSI mode cannot change what a stream table means.
 """
 
 from __future__ import annotations

@@ -89,14 +89,14 @@ def start_session(
 
 
 def running_session() -> SparkSession | None:
-    """The session that runs in this process, whoever began it."""
+    """The session that runs in this process, started here or not."""
     found = SparkSession.getActiveSession() or SparkSession._instantiatedSession
     return found if found is not None and is_alive(found) else None
 
 
 @contextmanager
 def _handler_kept() -> Iterator[None]:
-    """PySpark sets a handler of SIGINT of its own: over Python's, and not over one that the program set."""
+    """Let PySpark replace Python's handler of SIGINT by its own, but not a handler that the program set."""
     before = signal.getsignal(signal.SIGINT)
     yield
     if signal.getsignal(signal.SIGINT) != before not in (None, signal.default_int_handler):
@@ -186,7 +186,7 @@ def _can_load(spark: SparkSession, name: str) -> bool:
 
 
 def _require_delta(gateway: Any, jars: list[Path]) -> None:
-    """A JVM that somebody else began, as spark-submit does, has the class path that they gave it."""
+    """SessionMisconfigured if a JVM that Penstock did not start, as under spark-submit, was started without Delta."""
     if not gateway.jvm.org.apache.spark.util.Utils.classIsLoadable(EXTENSION):
         raise SessionMisconfigured(
             what="this process has a JVM already, and it was started without Delta",

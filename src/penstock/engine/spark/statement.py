@@ -1,5 +1,6 @@
-"""A statement that Spark runs as it stands, or a query that it analyses: what goes wrong is one error of ours, with the
-place in its text.
+"""Errors of a statement that Spark runs as it stands, or of a query that it analyses.
+
+Each is one error of ours, with the place in the text that is at fault.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def failure_of(spark: SparkSession, text: str, error: PySparkException | Py4JErr
     link = deciding_link(chain, meaning)
     why, fix = parted(link.message)
     if meaning is Meaning.CONFLICT:
-        fix = "Somebody else wrote to the same table meanwhile, and this statement changed nothing: run it again."
+        fix = "Another writer committed to the same table meanwhile. This statement changed nothing: run it again."
     elif (link.condition or "").startswith("TABLE_OR_VIEW_NOT_FOUND"):
         fix = _nearest(spark, link.message)
     return StatementFailed(

@@ -56,7 +56,7 @@ _PARTS_OF_SCRIPT: Final = (f"{_LOGICAL}.CompoundPlanStatement", f"{_LOGICAL}.Exc
 
 _HARMLESS: Final = frozenset(
     {
-        # Of notes, which are anybody's to change.
+        # Of notes, which any user may change.
         "SetTableProperties",
         "UnsetTableProperties",
         "SetViewProperties",

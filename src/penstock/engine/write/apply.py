@@ -1,4 +1,4 @@
-"""A change to a stored table, and the decision who applies it and how.
+"""A change to a stored table, and the decision which applier commits it and how.
 
     append      storage columns as they are: a blind append to a bag, insert-only
     keyed       storage columns + `__ps_op`: 'u' replaces or inserts the complete row of its key, 'd' deletes it;
@@ -10,7 +10,7 @@
 delta-rs commits in milliseconds from the driver's memory; Spark needs a second before it starts but spreads the work.
 Small changes go to the first. Of large ones, appends and overwrites are written by Spark as plain files and committed
 by delta-rs (`staged`), and merges go to Spark. Small changes that lie all over a large table are applied by deletion
-vectors instead of a merge, which `commit` decides, because it takes a look at where the rows are.
+vectors instead of a merge, which `commit` decides, because the decision depends on where the rows are.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Thresholds:
 
 
 def choose_applier(change: Change, settings: ApplySettings, thresholds: Thresholds | None = None) -> Applier:
-    """Who applies the change: what the settings demand, else by where the rows are and how many.
+    """The applier of the change: the one in the settings, else by where the rows are and how many.
 
     Rows that are still a Spark DataFrame were left there because they did not fit the driver.
     """

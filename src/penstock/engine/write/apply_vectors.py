@@ -8,7 +8,7 @@ commit carries change files like any merge, so a follower of the table reads tho
 little is left are folded together now and then (`marked_files`); the rest of what vectors hide is purged when the
 table is optimized.
 
-Only for tables on the local disk, since the log entry is put there by us: delta-rs writes no vectors.
+Only for tables on the local disk: delta-rs writes no vectors, so we put the log entry there ourselves.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _READ_TOO = frozenset({_FEATURE, "timestampNtz", "variantType"})
 def mark(
     columns: FileColumns, snapshot: Snapshot, layout: Layout, change: Change, near: Placed | None = None
 ) -> Marked | None:
-    """What a change takes away and adds, as positions and rows; None if that is for others to find out.
+    """What a change takes away and adds, as positions and rows; None if it cannot be marked here.
 
     `near` are stored rows that were placed while the change was computed.
     """

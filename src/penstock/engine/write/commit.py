@@ -223,7 +223,7 @@ def _prepare(storage: Storage, pin: Pin, record: CommitRecord, schema_json: str 
 
 @contextmanager
 def _unless_it_landed(storage: Storage, base: int, record: CommitRecord) -> Iterator[None]:
-    """Let an error pass only if the commit is not in the table.
+    """Raise the error of the block only if the commit is not in the table.
 
     Checkpoints and the clean-up of the log come after the commit inside the same call; when they fail, or when an
     answer of the storage gets lost, the rows are there all the same.

@@ -1,4 +1,4 @@
-"""Notes: what commits of ours say of themselves that move no data, and so carry no record.
+"""Notes: what our commits that move no data, and so carry no record, say of themselves.
 
 A note stands where a record would, under the commit key `userMetadata`.
 """

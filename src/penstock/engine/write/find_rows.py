@@ -47,7 +47,7 @@ class Found:
 def find_rows(
     columns: FileColumns, snapshot: Snapshot, wanted: pa.Table, key: Sequence[str], near: Placed | None = None
 ) -> Found | None:
-    """The live rows that have the key of a row of `wanted`, which has each key once; None if that is not for us.
+    """The live rows that have the key of a row of `wanted`, which has each key once; None if a merge has to find them.
 
     `near` are rows that were placed before: if these must be among them, no file is looked into again.
     """
@@ -57,7 +57,7 @@ def find_rows(
     placed = (
         near if near is not None and _holds(near, snapshot, wanted, key) else _placed(columns, snapshot, wanted, key)
     )
-    # Where nobody has counted the rows of a file, nobody can tell when all of them are gone.
+    # Without a count of the rows of a file, it is not known when all of them are gone.
     if placed is None or any(file.stats.rows is None for file, _ in placed.files):
         return None
     rows = placed.rows.select(list(kinds))

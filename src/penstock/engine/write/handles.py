@@ -17,7 +17,7 @@ HANDLES_KEPT = 64
 
 
 class Handles:
-    """Handles that nobody uses at the moment, the most recently used ones kept."""
+    """Idle handles, of which the most recently used are kept."""
 
     def __init__(self) -> None:
         self._held: RecentlyUsed[str, tuple[DeltaTable, Stamp | None]] = RecentlyUsed(HANDLES_KEPT)
@@ -42,5 +42,5 @@ class Handles:
             return None
 
     def give(self, log: DeltaLog, handle: DeltaTable) -> None:
-        """Put a handle back that nobody uses any more."""
+        """Put a handle back that is idle again."""
         self._held.put(log.root, (handle, log.stamp(handle.version())))

@@ -44,7 +44,7 @@ class FileLayout:
     bytes: int
     rows: int | None
     touched: float | None
-    """The share of the files that one key touches; None if there is no telling."""
+    """The share of the files that one key touches; None if that is not known."""
     hidden_rows: int
     """Rows that are still in the files and that deletion vectors hide."""
     deletion_vectors: bool

@@ -2,10 +2,10 @@
 
     rows after  =  rows before,   a bag's equal rows folded into one whose weight is their sum
 
-The commit says `dataChange = false`, so nobody who follows the table sees a change, and it takes a transaction number
-of the stream table like a refresh does: of a refresh and a rewrite that start from the same version one is refused,
-never half done. Spark reads exactly the pinned files and replaces whatever is newest, so both are checked to be the
-same before, and what landed is looked at after.
+The commit says `dataChange = false`, so no reader that follows the table sees a change, and it takes a transaction
+number of the stream table like a refresh does: of a refresh and a rewrite that start from the same version one is
+refused, never half done. Spark reads exactly the pinned files and replaces whatever is newest, so both are checked to
+be the same before, and what landed is looked at after.
 """
 
 from __future__ import annotations
@@ -104,4 +104,4 @@ def _landed(storage: Storage, pin: Pin, note: str) -> int:
             return landed.version
         if landed.moves_data:
             break
-    raise CommitConflict(name=storage.path, why="somebody else changed rows while its files were laid out anew")
+    raise CommitConflict(name=storage.path, why="its rows were changed while its files were laid out anew")

@@ -107,7 +107,7 @@ class Storage:
         reach(Failpoint.DEFINITION_SET)
 
     def pin(self, log: DeltaLog | None = None) -> Pin:
-        """Say where the table stands, with a handle at that version which is the pin's alone; `log` spares reading."""
+        """Pin where the table stands, with a handle at that version that only the pin uses; `log` spares reading."""
         handle, self._handle = self._newest(), None
         if str(handle.metadata().id) != self.table_id:
             raise StorageMissing(name=self.path, path=self.path, why="another Delta table has taken its place")

@@ -4,8 +4,8 @@ Commits of others are looked at here: those that move no data (OPTIMIZE, changed
 anything else means that the stored rows are no longer ours. Commits of ours that carry no record, because they move no
 data either, carry a note instead.
 
-A new definition is part of the commit that brings its rows: it stands in the record. Setting the table's properties to
-it comes afterwards, and is made up for by the next refresh if it did not happen.
+A new definition is part of the commit that brings its rows: it stands in the record. The same refresh sets the table's
+properties to it afterwards; if it died before, the next refresh does.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class StorageState:
     foreign: tuple[Foreign, ...] = ()
     damaged: str | None = None
     unset: Mapping[str, str] | None = None
-    """Properties that are in force and that the table does not have: not yet, or because somebody took them away."""
+    """Properties that are in force and that the table lacks: not yet set, or taken away by another writer."""
 
     @property
     def definition(self) -> str:
@@ -95,7 +95,7 @@ def storage_state(log: DeltaLog) -> StorageState:
 
 
 def records(log: DeltaLog) -> Iterator[tuple[int, CommitRecord]]:
-    """Our commits of rows with their versions, newest first, as far back as nobody else has changed rows."""
+    """Our commits of rows with their versions, newest first, as far back as no other writer has changed rows."""
     version, ids = log.latest_version(), ids_of(log.snapshot().properties)
     while True:
         found = since_our_record(log, version, ids)
@@ -122,7 +122,7 @@ class Found:
     defined_at: int | None = None
     """The newest commit of ours that was made with the definition in force."""
     overwritten: bool = False
-    """Somebody wrote the table's metadata since then."""
+    """Another writer has written the table's metadata since then."""
     lost: Mapping[str, str] | None = None
     """What is in force and was taken away by that, as by a RESTORE of a version before it."""
 
@@ -189,7 +189,7 @@ def _schema_damage(log: DeltaLog, newest: int, ours: int) -> str | None:
         before, now = (log.snapshot(version).metadata.schema_json for version in (ours, newest))
     except FrontierLost as gone:
         return f"its columns at version {ours} can no longer be compared: {gone.text}"
-    return None if same_columns(before, now) else "its columns were changed by somebody else"
+    return None if same_columns(before, now) else "another writer changed its columns"
 
 
 def _lost(log: DeltaLog, newest: int, ours: int) -> Mapping[str, str] | None:

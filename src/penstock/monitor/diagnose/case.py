@@ -33,7 +33,7 @@ class Case:
     allowed: timedelta
     """The lag that it promises, its own or that of its consumers."""
     warnings: tuple[str, ...] = ()
-    """What that costs without anybody having asked for it."""
+    """What its lag costs without its owner having asked for it."""
     enabled: bool = True
     max_errors: int = 3
     paused: bool = False
@@ -72,7 +72,7 @@ class Case:
 
     @property
     def stale(self) -> bool:
-        """True if its promise is broken. Rows that nobody changed are right however long ago they were looked at."""
+        """True if it was never filled, or if its rows are older than allowed and may no longer be right."""
         return self.behind is None or (self.behind > self.allowed and not self.unchanged)
 
     @property
@@ -82,7 +82,7 @@ class Case:
 
     @property
     def unchanged(self) -> bool:
-        """True if nothing that its rows come from has changed, up to the tables that nobody computes."""
+        """True if nothing that its rows come from has changed, through all its upstreams to the base tables."""
         return self.quiet and all(each.unchanged for each in self.upstreams)
 
     @property

@@ -77,7 +77,7 @@ def suspended(case: Case) -> Finding | None:
         many = f"{meta.consecutive_errors} errors in a row" if meta.consecutive_errors > 1 else "an error"
         fix = f"{advice} When the cause is mended: {resume}".strip()
         return Finding("SUSPENDED", f"it was suspended after {many}, the last: {error}", fix, True)
-    return Finding("SUSPENDED", "somebody suspended it by hand: no scheduler refreshes it", resume, True)
+    return Finding("SUSPENDED", "it was suspended by hand: no scheduler refreshes it", resume, True)
 
 
 def in_error(case: Case) -> Finding | None:
@@ -140,7 +140,7 @@ def no_scheduler(case: Case) -> Finding | None:
     if case.scheduler is not None:
         return None
     fix = f"Start one: penstock run. Or refresh by hand: REFRESH STREAM TABLE {case.name}"
-    return Finding("NO_SCHEDULER", "no scheduler is running: nobody refreshes it by itself", fix, case.stale)
+    return Finding("NO_SCHEDULER", "no scheduler is running: it is refreshed only by hand", fix, case.stale)
 
 
 def backing_off(case: Case) -> Finding | None:
@@ -181,7 +181,7 @@ def rebuild_needed(case: Case) -> Finding | None:
         return None
     code, why = case.rebuild
     if code == "FOREIGN_WRITE":
-        text = f"somebody else wrote to its storage: {why}; its rows cannot be trusted until it is rebuilt"
+        text = f"another writer changed its storage: {why}; its rows cannot be trusted until it is rebuilt"
         fix = f"REFRESH STREAM TABLE {case.name} rebuilds it. Find out who wrote to {case.meta.path}."
         return Finding("FOREIGN_WRITE", text, fix, True)
     text = f"the next refresh rebuilds it ({code}): {with_link(code, why)}"
@@ -194,7 +194,7 @@ def rebuild_needed(case: Case) -> Finding | None:
 def costly_lag(case: Case) -> Finding | None:
     if not case.warnings:
         return None
-    fix = f"If that is oftener than anybody needs it: ALTER STREAM TABLE {case.name} SET TARGET LAG '…'"
+    fix = f"If it need not be that fresh: ALTER STREAM TABLE {case.name} SET TARGET LAG '…'"
     return Finding("LAG", "; ".join(case.warnings), fix)
 
 
@@ -249,7 +249,7 @@ def trusted(case: Case) -> Finding | None:
     if stamp is None or case.rebuild is not None or case.storage_lost is not None:
         return None
     when = f"{stamp:%Y-%m-%d %H:%M:%S} UTC"
-    text = f"its rows are those of its query as of {when}, and nobody else has changed them"
+    text = f"its rows are those of its query as of {when}, and no other writer has changed them"
     return Finding("TRUSTED", text, f"To prove it: AUDIT STREAM TABLE {case.name}")
 
 

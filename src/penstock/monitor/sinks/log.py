@@ -1,4 +1,4 @@
-"""Alerts as log lines: a warning, or an information if nobody has to do anything."""
+"""Alerts as log lines: a warning, or an information if the alert needs no action."""
 
 from __future__ import annotations
 

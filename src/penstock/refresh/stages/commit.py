@@ -45,11 +45,11 @@ class Writer:
     catalog: CatalogReader
     now: Callable[[], datetime]
     check_lease: Callable[[], None]
-    """LeaseLost if somebody else holds the table now."""
+    """LeaseLost if another worker holds the table now."""
     check_graph: Callable[[BoundQuery], None]
     """CycleInGraph if the stream table may not read what a query reads."""
     redefined: Callable[[StreamTableMeta, Definition, Plan], None]
-    """Hears of a definition that is in force in the storage."""
+    """Called with a definition that is in force in the storage."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def put_in_force(decided: Decided, definition: Definition, version: int, writer:
     # Not by a worker that slept since its commit: another definition may be in force by now.
     writer.check_lease()
     pinned, plan = decided.pinned, decided.plan
-    # Nor over somebody who has changed lag or mode since: what is not set then, the next refresh sets.
+    # Nor over another ALTER of lag or mode since: what is not set then, the next refresh sets.
     with suppress(CommitConflict):
         pinned.storage.set_configuration(_configuration(plan, definition), at=version)
     log = decided.planned.workspace.logs.at(pinned.meta.path)

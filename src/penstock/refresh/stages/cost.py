@@ -3,13 +3,13 @@
     estimate(mode)  =  prior(mode, size)  ×  how much longer than the prior past runs of that mode really took
 
 A run took what history says, from its beginning to its end. Past runs count the more the newer they are and the more
-like the present one in size; the first run of a process pays for starting, which its prior knows, and hardly counts.
-If first runs are all that is known of recomputing, what they took beyond any start is its work: to take that again for
-next to nothing would be the dear mistake.
-Runs of other stream tables speak for one that has few of its own, the more operators they share. So before any run the
-prior alone speaks, and after a few it is only a shape. Where more rows changed than there are, applying the changes
-cannot be less work than recomputing, whatever was estimated. The mode that loses is tried again now and then, if it is
-close and the time spent on such probes stays within a share of all.
+like the present one in size; the first run of a process pays for starting, which its prior knows, and hardly counts. If
+all recorded recomputations are first runs, what they took beyond the longest start counts as work: to take a long
+recomputation for a cheap one is the mistake that costs most. Runs of other stream tables speak for one that has few of
+its own, the more operators they share. So before any run the prior alone speaks, and after a few it is only a shape.
+Where more rows changed than there are, applying the changes cannot be less work than recomputing, whatever was
+estimated. The mode that loses is tried again now and then, if it is close and the time spent on such probes stays
+within a share of all.
 """
 
 from __future__ import annotations

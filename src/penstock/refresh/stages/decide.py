@@ -58,7 +58,7 @@ class Decided:
     interval: Interval
     """What the delta program covers; empty where all rows are computed."""
     wants_difference: bool
-    """Somebody follows the changes of this table, so a recomputed result is committed as what differs."""
+    """Readers follow the changes of this table, so a recomputed result is committed as its difference."""
     settings: Settings
 
     @property

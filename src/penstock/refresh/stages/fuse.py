@@ -21,7 +21,7 @@ FLOOR: Final = 100_000
 """Fewer rows are never abnormal."""
 
 RUNS: Final = 20
-"""How many runs tell what is usual; of fewer than three nothing is known."""
+"""How many runs show what is usual; fewer than three show nothing."""
 
 
 def check_fuse(catalog: CatalogReader, settings: Settings, meta: StreamTableMeta, surveyed: Surveyed) -> None:

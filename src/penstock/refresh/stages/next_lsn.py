@@ -2,7 +2,7 @@
 
     after our newest record               as long as the log has its entry
     after what the catalog wrote down     if that entry was cleaned away: a table that rested while others optimised it
-    at the present millisecond            if the catalog was rebuilt meanwhile, so that nobody knows any more
+    at the present millisecond            if the catalog was rebuilt meanwhile, so that the position is lost
 
 No position is given out twice, so a reader who comes back either goes on or hears that it missed something. The present
 millisecond, counted from 1970, is beyond what any table has reached that had no thousand events a second ever since.

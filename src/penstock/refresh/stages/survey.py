@@ -29,7 +29,7 @@ Reason = tuple[str, str]
 
 @dataclass(frozen=True)
 class Witnesses:
-    """Whom a survey asks."""
+    """The questions that a survey asks, and the logs that it reads."""
 
     logs: Logs
     dependencies: Callable[[int], Sequence[Dependency]]
@@ -54,7 +54,7 @@ class Surveyed:
     cause: str | None = None
     """What makes it rebuild, as dependencies name it: a source's id, a view; or a function."""
     basis: tuple[object, ...] | None = None
-    """What it was made from; while all of that is the same, the survey holds. None where nobody will ask."""
+    """What it was made from; while all of that is the same, the survey holds. None where no caller needs it."""
 
     @property
     def data_changed(self) -> bool:

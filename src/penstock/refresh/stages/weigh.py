@@ -25,7 +25,7 @@ def weigh(
 ) -> Choice | None:
     """What both modes would cost over these changes; None if the query has no delta rules or nothing changed.
 
-    With `supposed`, as if that number of rows had changed.
+    With `supposed`, the costs are those of that number of changed rows.
     """
     moved = frozenset(source for source, change in change_sets.items() if change.data_changed or supposed is not None)
     if not plan.incremental or not moved:

@@ -48,7 +48,7 @@ EVERYTHING: Final = Grant("everybody", ("*",))
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The tokens that are accepted, by their SHA-256; None accepts everybody."""
+    """The tokens that are accepted, by their SHA-256; None accepts every client."""
 
     grants: Mapping[bytes, Grant] | None = None
 
@@ -71,7 +71,7 @@ class Access:
 
     @property
     def is_open(self) -> bool:
-        """True if everybody may read everything."""
+        """True if every client may read everything."""
         return self.grants is None
 
     def of(self, request: HTTPConnection, *, in_address: bool = False) -> Grant:

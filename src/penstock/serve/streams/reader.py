@@ -271,7 +271,7 @@ class Reader:
         if self._broadcast.error is not None:
             return self._broadcast.error
         name = self._broadcast.choice.table
-        return SubscriptionEnded(name=name, why="the server let go of it", position=self.position)
+        return SubscriptionEnded(name=name, why="the server has ended it", position=self.position)
 
 
 async def _in_thread(broadcasts: Broadcasts, choice: Choice, start: Start, durable: str | None = None) -> Subscription:

@@ -1,4 +1,4 @@
-"""`penstock health`: whether anything needs a person; the exit code says it to scripts."""
+"""`penstock health`: whether anything needs a person; the exit code tells scripts."""
 
 from __future__ import annotations
 
