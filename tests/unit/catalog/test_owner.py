@@ -52,8 +52,8 @@ def test_the_parent_lives() -> None:
 
 def test_unreadable_names_count_as_alive() -> None:
     host = parts()[0]
-    for owner in ("", "worker", host, f"{host}:", f"{host}:x:y", f"{host}:-1:y", f"{host}:0:y"):
-        assert not is_dead(owner)
+    for unreadable in ("", "worker", host, f"{host}:", f"{host}:x:y", f"{host}:-1:y", f"{host}:0:y"):
+        assert not is_dead(unreadable)
 
 
 def test_threads_that_ask_at_once_are_one_owner(monkeypatch: pytest.MonkeyPatch) -> None:
