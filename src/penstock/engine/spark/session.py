@@ -32,6 +32,7 @@ from penstock.engine.spark.jars import resolve_jars
 from penstock.engine.spark.java import require_java
 from penstock.engine.spark.jvm import java
 from penstock.errors import NOT_WRITABLE, ReadOnly, SessionMisconfigured, WarehouseUnusable
+from penstock.interrupts import Whole
 from penstock.settings import Settings
 
 SPARK_VERSION = "4.2"
@@ -210,8 +211,11 @@ def _log_options(file: Path) -> str:
 
 
 def _launch(conf: SparkConf, log: Path) -> Any:
-    """Start the JVM; its output goes to a file, because some of it (launcher, incubator modules) knows no log level."""
-    with _spark_home(), log.open("wb") as output:
+    """Start the JVM; its output goes to a file, because some of it (launcher, incubator modules) knows no log level.
+
+    An interrupt waits until the JVM is up: one that is left while it starts finds nobody to answer to, and stays.
+    """
+    with _spark_home(), log.open("wb") as output, Whole():
         popen: dict[str, Any] = {} if _log_level() else {"stdout": output, "stderr": subprocess.STDOUT}
         try:
             return launch_gateway(conf, popen)
