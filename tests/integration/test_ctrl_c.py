@@ -39,15 +39,27 @@ class Terminal:
     def type(self, text: str) -> None:
         os.write(self._end, text.encode())
 
+    def _listen(self, seconds: float) -> None:
+        if select.select([self._end], [], [], seconds)[0]:
+            self.said += os.read(self._end, 65536).decode(errors="replace")
+
     def wait_for(self, words: str) -> str:
         """What is said up to some words, which are taken away."""
         deadline = time.monotonic() + PATIENCE
         while (found := re.search(words, self.said)) is None:
             assert time.monotonic() < deadline, self.said
-            if select.select([self._end], [], [], 1)[0]:
-                self.said += os.read(self._end, 65536).decode(errors="replace")
+            self._listen(1)
         before, self.said = self.said[: found.end()], self.said[found.end() :]
         return before
+
+    def interrupt_input(self) -> None:
+        """Press Ctrl-C until there is a new prompt: readline shows a prompt a moment before it listens."""
+        deadline = time.monotonic() + PATIENCE
+        while "penstock> " not in self.said:
+            assert time.monotonic() < deadline, self.said
+            self.type("\x03")
+            self._listen(3)
+        self.wait_for("penstock> ")
 
     def wait_for_a_job(self) -> None:
         """Spark has begun: the spinner has turned for a while."""
@@ -84,8 +96,7 @@ def test_at_the_prompt_it_ends_the_statement_and_the_next_one_runs(folder: Path)
         assert "error" not in told.lower()
     terminal.type("SELECT\n")
     terminal.wait_for(r"\.\.\.> ")
-    terminal.type("\x03")
-    terminal.wait_for("penstock> ")
+    terminal.interrupt_input()
     terminal.type("REFRESH STREAM TABLE counted; SELECT n FROM counted;\n")
     terminal.wait_for("1 row")
     assert re.search(r"^\s*3\s*$", terminal.wait_for("1 row"), re.M)
