@@ -113,6 +113,10 @@ bench: $(VENV) $(JARS) ## What the targets are about, in half an hour: against r
 bench-full: $(VENV) $(JARS) ## The whole matrix of benchmarks, which takes hours
 	@$(BIN)/python -m benchmarks --full
 
+.PHONY: bench-against
+bench-against: $(VENV) $(JARS) ## This checkout and another commit, turn by turn in one run; BASE=<commit>
+	@$(BIN)/python -m benchmarks.against $(or $(BASE),HEAD~1)
+
 .PHONY: bench-changes
 bench-changes: $(VENV) ## The changelog types in nanoseconds per row, without Spark, in a minute
 	@$(BIN)/python -m benchmarks.changes

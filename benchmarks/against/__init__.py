@@ -1,0 +1,1 @@
+"""This commit against another one, both in one run, turn by turn."""
