@@ -131,6 +131,8 @@ def local_conf(warehouse: Path, jars: list[Path], settings: Settings) -> dict[st
         "spark.sql.codegen.cache.maxEntries": "1000",
         # Scans are handed long file lists; above the default of 32 paths Spark lists them in a job of its own.
         "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
+        # The default of 10,000 lists the folder of a small table in as many tasks: VACUUM takes 25 s, so it takes 2.
+        "spark.sql.sources.parallelPartitionDiscovery.parallelism": "16",
         # Spark 4.2.0 hangs for ever in a Python UDF that reads a Parquet scan directly (SPARK-58241).
         "spark.sql.execution.arrow.pythonUDF.columnarInput.enabled": "false",
         # The default of 50 runs a 50-task stage to read the log of a table of two rows.
