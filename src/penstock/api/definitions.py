@@ -6,7 +6,7 @@ replaced one keeps its old definition and rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from datetime import timedelta
 
 from penstock.api.find import find_stream_table, full_name, minimum_lag
@@ -91,9 +91,11 @@ def alter_stream_table(
     with defining():
         if query is not UNSET:
             # Lag and mode come into force in the commit of the rows, and the status once that has succeeded.
+            given = {"target_lag_seconds": lag, "refresh_mode": mode}
+            keeps = {field for field, value in given.items() if value is UNSET}
             lag, mode = before.target_lag if lag is UNSET else lag, before.refresh_mode if mode is UNSET else mode
             proposal = propose(warehouse, name, query, lag, mode, before.key)
-            replacement = _replace(warehouse, before, proposal, True, cascade, None)
+            replacement = _replace(warehouse, before, proposal, True, cascade, None, keeps)
             lag = mode = UNSET
         alter(warehouse, find_stream_table(warehouse, name), lag, mode, wanted)
     return changed(before, find_stream_table(warehouse, name), replacement)
@@ -114,10 +116,11 @@ def _replace(
     initialize: bool,
     cascade: bool,
     progress: Report | None,
+    keeps: Set[str] = frozenset(),
 ) -> Replacement | None:
     """Give a stream table another definition, with its rows unless they are to come later; None if its rows stay."""
     before, refreshed = warehouse.definition(held), None
-    change = redefinition(warehouse, held, proposal, cascade)
+    change = redefinition(warehouse, held, proposal, cascade, keeps)
     if change is None:
         return None
     if initialize:

@@ -45,7 +45,7 @@ from penstock.refresh.stages.commit import Writer, carry, commit, is_overdue
 from penstock.refresh.stages.compute import compute
 from penstock.refresh.stages.decide import Decided, decide
 from penstock.refresh.stages.fuse import check_fuse
-from penstock.refresh.stages.pin import Pinned, Pins, Seen, pin, see
+from penstock.refresh.stages.pin import Pinned, Pins, Redefine, Seen, pin, see
 from penstock.refresh.stages.plan import plan
 from penstock.refresh.stages.survey import Reason, Surveyed, Witnesses, survey, with_basis
 from penstock.settings import Settings
@@ -61,8 +61,8 @@ class RefreshRequest:
     pins: Pins
     surveyed: Surveyed | None = None
     """What `check` found, so that the logs need not be surveyed again."""
-    wanted: Definition | None = None
-    """Another definition, which comes into force with its rows in one commit; if that fails, nothing has changed."""
+    wanted: Redefine | None = None
+    """Gives another definition, which comes into force with its rows in one commit, or not at all."""
     patience: timedelta = PATIENCE
     """How long to wait for another worker on the same table."""
     fused: bool = False
