@@ -217,22 +217,32 @@ def compute(decided: Decided, timed: Timed, progress: ReportStage) -> Computed:
     """The change that the decision asks for."""
     work, decision = _Work(decided), decided.decision
     if decision.action is Action.INCREMENTAL:
-        return _incremental(work, decision, timed, progress)
+        found = _incremental(work, decision, timed)
+        if isinstance(found, Computed):
+            return found
+        # The query itself is the judge of whether the data is at fault.
+        code, why = "DELTA_RAISED", f"the delta query raised where the query does not: {found.splitlines()[0]}"
+        return _overwrite(work, Decision(Action.REINITIALIZE, code, with_link(code, why)), timed, progress)
     if decision.action is Action.FULL and work.pin.record is not None and decided.wants_difference:
         return _difference(work, decision, timed, progress)
     return _overwrite(work, decision, timed, progress)
 
 
-def _incremental(work: _Work, decision: Decision, timed: Timed, progress: ReportStage) -> Computed:
+def compute_delta(decided: Decided, timed: Timed) -> Computed | None:
+    """The change of an INCREMENTAL decision, for callers that only read; None if its delta query raises."""
+    found = _incremental(_Work(decided), decided.decision, timed)
+    return found if isinstance(found, Computed) else None
+
+
+def _incremental(work: _Work, decision: Decision, timed: Timed) -> Computed | str:
+    """The change, or why the delta query raised."""
     raised = ""
     for netted in (False, True):
         try:
             return _delta(work, decision, timed, netted)
         except QueryFailed as error:
             raised = str(error.facts["why"])
-    # The query itself is the judge of whether the data is at fault.
-    code, why = "DELTA_RAISED", f"the delta query raised where the query does not: {raised.splitlines()[0]}"
-    return _overwrite(work, Decision(Action.REINITIALIZE, code, with_link(code, why)), timed, progress)
+    return raised
 
 
 def _delta(work: _Work, decision: Decision, timed: Timed, netted: bool) -> Computed:
