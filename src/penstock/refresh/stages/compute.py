@@ -113,6 +113,8 @@ class _Work:
     """A decided refresh while its change is computed."""
 
     decided: Decided
+    stages: bool = True
+    """Many rows may be written into the storage's folder before they are committed; not by callers that only read."""
     reads: list[Read] = field(default_factory=list)
     """What the programs of this refresh read, those that were given up included."""
 
@@ -230,7 +232,7 @@ def compute(decided: Decided, timed: Timed, progress: ReportStage) -> Computed:
 
 def compute_delta(decided: Decided, timed: Timed) -> Computed | None:
     """The change of an INCREMENTAL decision, for callers that only read; None if its delta query raises."""
-    found = _incremental(_Work(decided), decided.decision, timed)
+    found = _incremental(_Work(decided, stages=False), decided.decision, timed)
     return found if isinstance(found, Computed) else None
 
 
@@ -294,7 +296,7 @@ def _ready(
         program.close()
         return Computed(work.decided, decision, work.figures(0, 0, 0, rows_in, 0), None)
     ready = as_change(work.plan.store, rows, plain)
-    if work.settings.apply == "auto":
+    if work.stages and work.settings.apply == "auto":
         ready = staged(ready, work.decided.pinned.storage, work.pin)
     events = total.inserted + total.deleted - total.updated
     figures = work.figures(total.inserted, total.deleted, events, rows_in, total.rows)
