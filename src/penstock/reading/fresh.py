@@ -81,14 +81,15 @@ def _at(warehouse: Warehouse, meta: StreamTableMeta, pins: Pins) -> _Fresh:
         path, version = pinned.storage.path, pinned.state.version
         if decision.action is Action.NO_DATA:
             return _Fresh(definition, path, version, None)
-        computed = compute_delta(decided, attempt.timed) if decision.action is Action.INCREMENTAL else None
+        computed = compute_delta(decided, attempt.timed, until) if decision.action is Action.INCREMENTAL else None
         if computed is None:
             versions = {source.path: decided.interval.after.version(source.id) for source in plan.bound.sources}
             rows = workspace.witnessed(definition.query, definition.columns, versions, pins.data_timestamp)
             return _Fresh(definition, path, None, rows)
         if computed.write is None:
             return _Fresh(definition, path, version, None)
-        rows = overlaid(workspace, definition, plan.store, path, version, computed.write.change)
+        with data_errors(str(meta.name)):
+            rows = overlaid(workspace, definition, plan.store, path, version, computed.write.change)
         return _Fresh(definition, path, None, rows)
 
 

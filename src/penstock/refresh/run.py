@@ -201,7 +201,7 @@ class Refresher:
             decided = self._decided(attempt, pinned, earlier, rebuild, until)
             if request.fused:
                 check_fuse(self._catalog, self.settings, attempt.meta, decided.surveyed)
-            return self._carried_out(attempt, decided, held, report)
+            return self._carried_out(attempt, decided, held, report, until)
 
     def _pinned(self, attempt: Attempt, pins: Pins) -> Pinned:
         with attempt.timed("pin"):
@@ -227,7 +227,9 @@ class Refresher:
             planned = plan(pinned, surveyed, workspace, rebuild or surveyed.rebuild, self._check_graph(attempt.meta))
         return decide(planned, self._catalog, self.settings)
 
-    def _carried_out(self, attempt: Attempt, decided: Decided, held: HeldLease, report: Report | None) -> RefreshResult:
+    def _carried_out(
+        self, attempt: Attempt, decided: Decided, held: HeldLease, report: Report | None, until: ExitStack
+    ) -> RefreshResult:
         meta, pinned, decision = attempt.meta, decided.pinned, decided.decision
         writer = Writer(
             refresh_id=attempt.refresh_id,
@@ -255,7 +257,7 @@ class Refresher:
             self._recorder.rebuilding(meta, decision, decided.surveyed.cause)
         progress("compute", 0)
         reach(Failpoint.DECIDED)
-        computed = compute(decided, attempt.timed, progress)
+        computed = compute(decided, attempt.timed, progress, until)
         reach(Failpoint.COMPUTED)
         if computed.write is not None:
             progress("commit", 2)
