@@ -15,7 +15,7 @@ from penstock.catalog.model import UNSET, StreamTableMeta, UnsetType
 from penstock.ddl.alter import alter, postpone, redefinition, status_of
 from penstock.ddl.create import Proposal, make, mode_of, propose
 from penstock.ddl.defining import defining
-from penstock.ddl.drop import drop
+from penstock.ddl.drop import drop, undo
 from penstock.ddl.outcome import Replacement, StreamTableInfo, changed, column_changes, created, unchanged
 from penstock.engine.spark import registry
 from penstock.engine.spark.handed_in import DataFrame, SparkSession
@@ -68,7 +68,7 @@ def create_stream_table(
                 # A scheduler has seen it and is filling it.
                 refreshed = None
             except BaseException:
-                drop(warehouse, meta, cascade=False)
+                undo(warehouse, meta)
                 raise
     return created(warehouse.catalog.get_by_name(table), refreshed)
 

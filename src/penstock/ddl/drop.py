@@ -1,15 +1,20 @@
-"""DROP STREAM TABLE: view, storage, catalog row, history; consumers first, and only when asked for."""
+"""DROP STREAM TABLE: catalog row, history, storage, view; consumers first, and only when asked for.
+
+The view comes last, because Spark may not answer: then the next look at the names drops it.
+"""
 
 from __future__ import annotations
 
 import logging
 import shutil
+from contextlib import suppress
 
 from penstock.catalog.model import StreamTableMeta
 from penstock.engine.spark.registry import drop_view
-from penstock.errors import HasConsumers
+from penstock.errors import HasConsumers, PenstockError
 from penstock.graph.dag import StreamGraph
 from penstock.graph.order import order_refreshes, without_circles
+from penstock.names import TableName
 from penstock.refresh.keep_names import keep_names
 from penstock.refresh.warehouse import Warehouse
 
@@ -19,6 +24,31 @@ _log = logging.getLogger("penstock.refresh")
 def drop(warehouse: Warehouse, meta: StreamTableMeta, cascade: bool) -> list[str]:
     """Drop a stream table, with `cascade` all that read it too; returns the names in the order of dropping."""
     keep_names(warehouse)
+    return _dropped(warehouse, meta, cascade)
+
+
+def undo(warehouse: Warehouse, meta: StreamTableMeta) -> None:
+    """Take back a stream table that could not be filled, unless it has a reader already.
+
+    Spark may be what failed, and no other error is to take the place of the first one.
+    """
+    with suppress(PenstockError):
+        _dropped(warehouse, meta, cascade=False)
+
+
+def discard_view(warehouse: Warehouse, table_id: str, name: TableName) -> None:
+    """Drop the view of a stream table that is no more, now or at the next look at the names."""
+    warehouse.named[table_id] = name
+    try:
+        drop_view(warehouse.spark, name)
+    except Exception as refused:
+        about = {"stream_table": str(name), "event": "dropped"}
+        _log.warning("%s is dropped, but not its view yet: %s", name, refused, extra=about)
+    else:
+        warehouse.named.pop(table_id, None)
+
+
+def _dropped(warehouse: Warehouse, meta: StreamTableMeta, cascade: bool) -> list[str]:
     catalog = warehouse.catalog
     tables = {each.table_id: each for each in catalog.get_all()}
     graph = StreamGraph.build(tables.values(), catalog.all_dependencies())
@@ -33,8 +63,8 @@ def drop(warehouse: Warehouse, meta: StreamTableMeta, cascade: bool) -> list[str
         each = tables[node.key]
         # Catalog first: a half-dropped stream table must not be refreshed again.
         catalog.delete(each.id)
-        drop_view(warehouse.spark, each.name)
         shutil.rmtree(each.path, ignore_errors=True)
+        discard_view(warehouse, each.table_id, each.name)
         dropped.append(str(each.name))
         _log.info("%s dropped", each.name, extra={"stream_table": str(each.name), "event": "dropped"})
     return dropped

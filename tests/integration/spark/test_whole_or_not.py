@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from py4j.protocol import Py4JNetworkError
 
 from penstock.engine.delta.delta_log import DeltaLog
 from penstock.engine.run.workspace import Workspace
 from penstock.errors import (
+    EngineUnavailable,
     NotIncremental,
     PenstockError,
     QueryFailed,
@@ -151,3 +153,26 @@ def test_a_source_whose_log_has_gone_meanwhile_is_told_with_one_advice(
         "[QUERY_INVALID] the query cannot be used: source orders is gone: there is no log\n"
         "  Create the table, or mend the query."
     )
+
+
+def test_what_cannot_be_filled_is_gone_though_spark_does_not_answer(
+    ps: StreamTables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lost(*_: Any) -> None:
+        monkeypatch.setattr("penstock.refresh.keep_names.stamp", silent)
+        monkeypatch.setattr("penstock.ddl.drop.drop_view", silent)
+        raise EngineUnavailable(name="made", why="the JVM is gone")
+
+    def silent(*_: Any) -> None:
+        raise Py4JNetworkError("no answer from the JVM")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("penstock.refresh.run.compute", lost)
+        with pytest.raises(EngineUnavailable):
+            ps.sql("CREATE STREAM TABLE made AS SELECT id FROM orders")
+    monkeypatch.undo()
+    assert "shop.made" not in {row.name for row in ps.status()}
+    assert not list((ps.path / "stream_tables").glob("*/made-*"))
+    # Its view was left, and is out of the way.
+    ps.sql("CREATE STREAM TABLE made AS SELECT id FROM orders")
+    assert_exact(ps, "made")
