@@ -87,8 +87,8 @@ class StreamTables:
             self._all_changes.close()
         self._monitor.close()
         self._warehouse.catalog.close()
-        if self._owns_spark and self._warehouse.has_started:
-            self.spark.stop()
+        if self._owns_spark and (begun := self._warehouse.begun) is not None:
+            begun.stop()
 
     def __enter__(self) -> StreamTables:
         return self
