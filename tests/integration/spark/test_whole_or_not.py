@@ -176,3 +176,24 @@ def test_what_cannot_be_filled_is_gone_though_spark_does_not_answer(
     # Its view was left, and is out of the way.
     ps.sql("CREATE STREAM TABLE made AS SELECT id FROM orders")
     assert_exact(ps, "made")
+
+
+@pytest.mark.parametrize("answers", [True, False])
+def test_a_create_that_is_interrupted_leaves_no_view(
+    ps: StreamTables, monkeypatch: pytest.MonkeyPatch, answers: bool
+) -> None:
+    def interrupted(_: Any) -> None:
+        raise KeyboardInterrupt
+
+    def silent(*_: Any) -> None:
+        raise Py4JNetworkError("no answer from the JVM")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("penstock.ddl.create.reach", interrupted)
+        if not answers:
+            patched.setattr("penstock.ddl.drop.drop_view", silent)
+        with pytest.raises(KeyboardInterrupt):
+            ps.sql("CREATE STREAM TABLE made AS SELECT id FROM orders")
+    assert ps.spark.catalog.tableExists("made") is not answers
+    ps.sql("CREATE STREAM TABLE made AS SELECT id FROM orders")
+    assert_exact(ps, "made")
