@@ -11,9 +11,10 @@ from contextlib import suppress
 
 from penstock.catalog.model import StreamTableMeta
 from penstock.engine.spark.registry import drop_view
-from penstock.errors import HasConsumers, PenstockError
+from penstock.errors import HasConsumers, PenstockError, StreamTableNotFound
 from penstock.graph.dag import StreamGraph
 from penstock.graph.order import order_refreshes, without_circles
+from penstock.lang.unknown_name import DROPPED
 from penstock.names import TableName
 from penstock.refresh.keep_names import keep_names
 from penstock.refresh.warehouse import Warehouse
@@ -51,6 +52,8 @@ def discard_view(warehouse: Warehouse, table_id: str, name: TableName) -> None:
 def _dropped(warehouse: Warehouse, meta: StreamTableMeta, cascade: bool) -> list[str]:
     catalog = warehouse.catalog
     tables = {each.table_id: each for each in catalog.get_all()}
+    if meta.table_id not in tables:
+        raise StreamTableNotFound(name=meta.name, nearest=DROPPED)
     graph = StreamGraph.build(tables.values(), catalog.all_dependencies())
     readers = [tables[key] for key in graph.downstream(meta.table_id) if key in tables]
     if readers and not cascade:
