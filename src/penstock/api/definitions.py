@@ -135,8 +135,10 @@ def _query_text(warehouse: Warehouse, query: DataFrame | Callable[[SparkSession]
     keep_names(warehouse)
     frame = frame_from(query, warehouse.spark) if callable(query) else query
     settings, database = result_settings(warehouse.spark), registry.current_schema(warehouse.spark)
+    workspace = warehouse.fresh_workspace(settings, database)
     try:
-        return warehouse.fresh_workspace(settings, database).text_of(frame)
+        with workspace.alone():
+            return workspace.text_of(frame)
     except QueryInvalid:
         named = named_query(query) if callable(query) else None
         if named is None:

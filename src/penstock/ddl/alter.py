@@ -170,6 +170,8 @@ def _put_in_force(warehouse: Warehouse, meta: StreamTableMeta, change: Redefinit
 
 
 def _check_incremental(warehouse: Warehouse, definition: Definition) -> None:
-    plan = warehouse.workspace(definition).plan_anew(definition.query, definition.key, definition.visible_columns)
+    workspace = warehouse.workspace(definition)
+    with workspace.alone():
+        plan = workspace.plan_anew(definition.query, definition.key, definition.visible_columns)
     if plan.refused is not None:
         raise NotIncremental(reason=plan.refused.reason, detail=plan.refused.construct, fix=plan.refused.advice)

@@ -82,8 +82,10 @@ def propose(
     guard_versions(warehouse, text, database)
     settings = result_settings(spark)
     workspace = warehouse.fresh_workspace(settings, database)
-    plan = workspace.propose(text, key)
-    refuse_hidden(warehouse, text, database)
+    with workspace.alone():
+        plan = workspace.propose(text, key)
+        refuse_hidden(warehouse, text, database)
+        reads = dict(workspace.columns_read_by_name(text))
     if mode is RefreshMode.INCREMENTAL and plan.refused is not None:
         raise NotIncremental(reason=plan.refused.reason, detail=plan.refused.construct, fix=plan.refused.advice)
     check_graph(warehouse.catalog, table, held, plan.bound)
@@ -98,7 +100,7 @@ def propose(
         refresh_mode=mode.value,
         key=key,
         columns=(),
-        reads=dict(workspace.columns_read_by_name(text)),
+        reads=reads,
         weighted=True,
         has_hidden_rows=False,
         created_at=warehouse.now().isoformat(),

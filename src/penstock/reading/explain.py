@@ -200,8 +200,10 @@ def _usual(runs: Sequence[RefreshRecord]) -> int:
 
 def explain_query(warehouse: Warehouse, query: str, settings: dict[str, str], database: str) -> Explanation:
     """Explain a query that may become a stream table."""
-    bound = warehouse.fresh_workspace(settings, database).bind(query)
-    refuse_hidden(warehouse, query, database)
+    workspace = warehouse.fresh_workspace(settings, database)
+    with workspace.alone():
+        bound = workspace.bind(query)
+        refuse_hidden(warehouse, query, database)
     plan = compile_query(bound, (), settings)
     return _explain(None, plan, RefreshMode.AUTO, None, _changes(warehouse, plan, None), None)
 

@@ -11,6 +11,7 @@ from py4j.protocol import Py4JNetworkError
 
 from penstock.engine.delta.delta_log import DeltaLog
 from penstock.engine.run.workspace import Workspace
+from penstock.engine.spark.threads import active
 from penstock.errors import (
     EngineUnavailable,
     NotIncremental,
@@ -25,6 +26,8 @@ from penstock.errors import (
 from penstock.testing.oracle import assert_exact
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from penstock.api import StreamTables
 
 
@@ -197,3 +200,17 @@ def test_a_create_that_is_interrupted_leaves_no_view(
     assert ps.spark.catalog.tableExists("made") is not answers
     ps.sql("CREATE STREAM TABLE made AS SELECT id FROM orders")
     assert_exact(ps, "made")
+
+
+def test_a_query_is_read_under_the_settings_of_its_session_whichever_is_active(
+    ps: StreamTables, spark: SparkSession
+) -> None:
+    ps.spark.conf.set("spark.sql.ansi.doubleQuotedIdentifiers", "true")
+    query = 'SELECT "region", sum("amount") AS "total" FROM "orders" GROUP BY "region"'
+    with active(spark):
+        ps.create_stream_table("quoted", query)
+        ps.alter_stream_table("quoted", refresh_mode="INCREMENTAL")
+        assert ps.explain(query).effective == "INCREMENTAL"
+    ps.sql("INSERT INTO orders VALUES (3, 'south', 5)")
+    assert ps.refresh("quoted").action == "INCREMENTAL"
+    assert sorted(map(tuple, ps.table("quoted").collect())) == [("north", 10), ("south", 25)]
