@@ -64,10 +64,21 @@ def _dropped(warehouse: Warehouse, meta: StreamTableMeta, cascade: bool) -> list
     dropped = []
     for node in reversed(order):
         each = tables[node.key]
+        definition_id = _definition_id(warehouse, each)
         # Catalog first: a half-dropped stream table must not be refreshed again.
         catalog.delete(each.id)
         shutil.rmtree(each.path, ignore_errors=True)
         discard_view(warehouse, each.table_id, each.name)
+        if definition_id is not None:
+            warehouse.forget(definition_id)
         dropped.append(str(each.name))
         _log.info("%s dropped", each.name, extra={"stream_table": str(each.name), "event": "dropped"})
     return dropped
+
+
+def _definition_id(warehouse: Warehouse, meta: StreamTableMeta) -> str | None:
+    """The id of a stream table's definition; None if its storage is away or half rebuilt."""
+    try:
+        return warehouse.definition(meta).id
+    except (PenstockError, KeyError, ValueError):
+        return None

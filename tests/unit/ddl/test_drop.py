@@ -63,5 +63,18 @@ def test_what_could_not_be_filled_is_taken_back_without_another_error(
     assert (deaf.catalog.get_all(), Path(table.storage.path).exists()) == ([], False)
 
 
+@pytest.mark.parametrize("away", [False, True])
+def test_the_workspace_of_what_is_dropped_is_let_go_of(world: Published, deaf: Warehouse, away: bool) -> None:
+    table, other = (world.keyed(name, {"k": "long"}, key=("k",)) for name in ("t", "other"))
+    workspace: Any = object()
+    for each in (table, other):
+        deaf._workspaces[each.storage.stream_table_id] = (), workspace
+    if away:
+        Path(table.storage.path).rename(Path(table.storage.path).with_name("away"))
+    dropping.drop(deaf, deaf.catalog.get_by_table_id(table.storage.table_id), cascade=False)
+    assert other.storage.stream_table_id in deaf._workspaces
+    assert (table.storage.stream_table_id in deaf._workspaces) is away
+
+
 def _away(*_: Any) -> None:
     raise CatalogError(why="the server is away", fix="Try again.")
