@@ -151,7 +151,9 @@ class Refresher:
 
         The caller has the workspace for itself `until` the end.
         """
-        return self._decided(attempt, self._pinned(attempt, pins), earlier, None, until)
+        pinned = self._pinned(attempt, pins)
+        until.callback(self._give_back, pinned)
+        return self._decided(attempt, pinned, earlier, None, until)
 
     def _tried(
         self, attempt: Attempt, request: RefreshRequest, held: HeldLease, report: Report | None
@@ -207,6 +209,9 @@ class Refresher:
         with attempt.timed("pin"):
             return pin(attempt.meta, pins, attempt.wanted, self._logs, self._handles)
 
+    def _give_back(self, pinned: Pinned) -> None:
+        self._handles.give(self._logs.at(pinned.meta.path), pinned.state.handle)
+
     def _mended(self, attempt: Attempt, pinned: Pinned, held: HeldLease) -> Pinned:
         """Pinned with the properties that a commit brought into force, and whose worker did not live to set them."""
         while (unset := pinned.state.unset) is not None:
@@ -247,7 +252,9 @@ class Refresher:
             others = ", ".join(f"{each.operation} at version {each.version}" for each in pinned.state.foreign)
             _log.info("%s: commits of others accepted, they move no rows: %s", meta.name, others)
         if decision.action is Action.NO_DATA:
-            return self._recorder.completed(attempt, held, carry(decided, decision, writer))
+            result = self._recorder.completed(attempt, held, carry(decided, decision, writer))
+            self._give_back(pinned)
+            return result
 
         def progress(stage: str, done: int) -> None:
             if report is not None:
@@ -266,7 +273,7 @@ class Refresher:
             in_force = computed.redefined or pinned.definition
             decided.planned.workspace.keep(in_force, decided.surveyed.schemas, decided.plan)
         result = self._recorder.completed(attempt, held, committed)
-        self._handles.give(self._logs.at(meta.path), pinned.state.handle)
+        self._give_back(pinned)
         progress("record", 3)
         return result
 
