@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Set
 from datetime import timedelta
 
-from penstock.api.find import find_stream_table, full_name, minimum_lag
+from penstock.api.find import find_stream_table, full_name
 from penstock.api.refreshing import refresh_one
 from penstock.catalog.model import UNSET, StreamTableMeta, UnsetType
 from penstock.ddl.alter import alter, postpone, redefinition, status_of
@@ -53,7 +53,7 @@ def create_stream_table(
         return unchanged(held)
     if held is not None and not or_replace:
         raise TableExists(name=table, kind="stream table")
-    lag = parse_target_lag(target_lag, minimum_lag(warehouse))
+    lag = parse_target_lag(target_lag, warehouse.settings.min_target_lag)
     with defining():
         proposal = propose(warehouse, name, text, lag, mode_of(refresh_mode), tuple(key or ()))
         if held is not None:
@@ -84,7 +84,7 @@ def alter_stream_table(
 ) -> StreamTableInfo:
     """Change what is given, all of it or nothing; the rest stays."""
     before = find_stream_table(warehouse, name)
-    lag = target_lag if target_lag is UNSET else parse_target_lag(target_lag, minimum_lag(warehouse))
+    lag = target_lag if target_lag is UNSET else parse_target_lag(target_lag, warehouse.settings.min_target_lag)
     mode = refresh_mode if refresh_mode is UNSET else mode_of(refresh_mode)
     wanted = status if status is UNSET else status_of(status)
     replacement = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from penstock.api.find import find_stream_table, minimum_lag
+from penstock.api.find import find_stream_table
 from penstock.catalog.model import Status
 from penstock.engine.spark.threads import spark_threads
 from penstock.errors import StreamTableNotFound
@@ -43,7 +43,7 @@ def refresh_due(warehouse: Warehouse, now: datetime | None) -> list[RefreshResul
     if not warehouse.settings.enabled or warehouse.catalog.paused():
         return []
     moment = now or warehouse.now()
-    found = due(warehouse.catalog, moment, minimum_lag(warehouse), Backoff.of(warehouse.settings))
+    found = due(warehouse.catalog, moment, warehouse.settings.min_target_lag, Backoff.of(warehouse.settings))
     return run_graph(warehouse, found, moment, None, isolate=True)
 
 
