@@ -16,6 +16,7 @@ import tomllib
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -234,6 +235,15 @@ class Settings:
         "A scheduled refresh with more than this many times the changes of the largest one lately (and over 100,000 "
         "rows) is not carried out: the stream table is suspended for a person to look at. 0 is never.",
     )
+
+    @property
+    def min_target_lag(self) -> timedelta:
+        """The smallest target lag that is accepted.
+
+        >>> Settings(min_target_lag_seconds=90).min_target_lag
+        datetime.timedelta(seconds=90)
+        """
+        return timedelta(seconds=self.min_target_lag_seconds)
 
     @property
     def fuse_factor(self) -> int:

@@ -6,16 +6,16 @@ replaced one keeps its old definition and rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from datetime import timedelta
 
-from penstock.api.find import find_stream_table, full_name, minimum_lag
+from penstock.api.find import find_stream_table, full_name
 from penstock.api.refreshing import refresh_one
 from penstock.catalog.model import UNSET, StreamTableMeta, UnsetType
 from penstock.ddl.alter import alter, postpone, redefinition, status_of
 from penstock.ddl.create import Proposal, make, mode_of, propose
 from penstock.ddl.defining import defining
-from penstock.ddl.drop import drop
+from penstock.ddl.drop import drop, undo
 from penstock.ddl.outcome import Replacement, StreamTableInfo, changed, column_changes, created, unchanged
 from penstock.engine.spark import registry
 from penstock.engine.spark.handed_in import DataFrame, SparkSession
@@ -53,7 +53,7 @@ def create_stream_table(
         return unchanged(held)
     if held is not None and not or_replace:
         raise TableExists(name=table, kind="stream table")
-    lag = parse_target_lag(target_lag, minimum_lag(warehouse))
+    lag = parse_target_lag(target_lag, warehouse.settings.min_target_lag)
     with defining():
         proposal = propose(warehouse, name, text, lag, mode_of(refresh_mode), tuple(key or ()))
         if held is not None:
@@ -68,7 +68,7 @@ def create_stream_table(
                 # A scheduler has seen it and is filling it.
                 refreshed = None
             except BaseException:
-                drop(warehouse, meta, cascade=False)
+                undo(warehouse, meta)
                 raise
     return created(warehouse.catalog.get_by_name(table), refreshed)
 
@@ -84,16 +84,18 @@ def alter_stream_table(
 ) -> StreamTableInfo:
     """Change what is given, all of it or nothing; the rest stays."""
     before = find_stream_table(warehouse, name)
-    lag = target_lag if target_lag is UNSET else parse_target_lag(target_lag, minimum_lag(warehouse))
+    lag = target_lag if target_lag is UNSET else parse_target_lag(target_lag, warehouse.settings.min_target_lag)
     mode = refresh_mode if refresh_mode is UNSET else mode_of(refresh_mode)
     wanted = status if status is UNSET else status_of(status)
     replacement = None
     with defining():
         if query is not UNSET:
             # Lag and mode come into force in the commit of the rows, and the status once that has succeeded.
+            given = {"target_lag_seconds": lag, "refresh_mode": mode}
+            keeps = {field for field, value in given.items() if value is UNSET}
             lag, mode = before.target_lag if lag is UNSET else lag, before.refresh_mode if mode is UNSET else mode
             proposal = propose(warehouse, name, query, lag, mode, before.key)
-            replacement = _replace(warehouse, before, proposal, True, cascade, None)
+            replacement = _replace(warehouse, before, proposal, True, cascade, None, keeps)
             lag = mode = UNSET
         alter(warehouse, find_stream_table(warehouse, name), lag, mode, wanted)
     return changed(before, find_stream_table(warehouse, name), replacement)
@@ -114,10 +116,11 @@ def _replace(
     initialize: bool,
     cascade: bool,
     progress: Report | None,
+    keeps: Set[str] = frozenset(),
 ) -> Replacement | None:
     """Give a stream table another definition, with its rows unless they are to come later; None if its rows stay."""
     before, refreshed = warehouse.definition(held), None
-    change = redefinition(warehouse, held, proposal, cascade)
+    change = redefinition(warehouse, held, proposal, cascade, keeps)
     if change is None:
         return None
     if initialize:
@@ -132,8 +135,10 @@ def _query_text(warehouse: Warehouse, query: DataFrame | Callable[[SparkSession]
     keep_names(warehouse)
     frame = frame_from(query, warehouse.spark) if callable(query) else query
     settings, database = result_settings(warehouse.spark), registry.current_schema(warehouse.spark)
+    workspace = warehouse.fresh_workspace(settings, database)
     try:
-        return warehouse.fresh_workspace(settings, database).text_of(frame)
+        with workspace.alone():
+            return workspace.text_of(frame)
     except QueryInvalid:
         named = named_query(query) if callable(query) else None
         if named is None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 from penstock.catalog.model import StreamTableMeta
 from penstock.catalog.warehouse_folder import lost_stream_tables
 from penstock.engine.spark import registry
@@ -35,8 +33,3 @@ def find_stream_table(warehouse: Warehouse, name: str) -> StreamTableMeta:
 def lost_names(warehouse: Warehouse) -> list[str]:
     """The stream tables that lie in the warehouse and are missing from its catalog."""
     return [str(name) for name in lost_stream_tables(warehouse.root, warehouse.catalog.get_all())]
-
-
-def minimum_lag(warehouse: Warehouse) -> timedelta:
-    """The smallest target lag that the settings allow."""
-    return timedelta(seconds=warehouse.settings.min_target_lag_seconds)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from penstock.api.find import find_stream_table, minimum_lag
+from penstock.api.find import find_stream_table
 from penstock.catalog.model import Status
 from penstock.engine.spark.threads import spark_threads
+from penstock.errors import StreamTableNotFound
+from penstock.lang.unknown_name import DROPPED
 from penstock.monitor.monitor import Monitor
 from penstock.refresh.result import RefreshResult, Report
 from penstock.refresh.run_graph import run_graph
@@ -24,7 +26,10 @@ def refresh_one(warehouse: Warehouse, name: str, progress: Report | None) -> Ref
     """Refresh a stream table after its upstreams."""
     meta = find_stream_table(warehouse, name)
     done = run_graph(warehouse, [meta], warehouse.now(), progress, isolate=False)
-    return next(each for each in reversed(done) if each.name == str(meta.name))
+    result = next((each for each in reversed(done) if each.name == str(meta.name)), None)
+    if result is None:
+        raise StreamTableNotFound(name=meta.name, nearest=DROPPED)
+    return result
 
 
 def refresh_every(warehouse: Warehouse, progress: Report | None) -> list[RefreshResult]:
@@ -38,7 +43,7 @@ def refresh_due(warehouse: Warehouse, now: datetime | None) -> list[RefreshResul
     if not warehouse.settings.enabled or warehouse.catalog.paused():
         return []
     moment = now or warehouse.now()
-    found = due(warehouse.catalog, moment, minimum_lag(warehouse), Backoff.of(warehouse.settings))
+    found = due(warehouse.catalog, moment, warehouse.settings.min_target_lag, Backoff.of(warehouse.settings))
     return run_graph(warehouse, found, moment, None, isolate=True)
 
 

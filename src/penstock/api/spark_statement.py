@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from penstock.api.find import find_stream_table, full_name, minimum_lag
+from penstock.api.find import find_stream_table, full_name
 from penstock.api.refreshing import refresh_one
 from penstock.api.statement_result import StatementResult, message, refresh_rows
 from penstock.ddl.guard_names import guard_names
@@ -49,7 +49,7 @@ def run_in_spark(warehouse: Warehouse, statement: PassThrough, yes: bool) -> Dat
         statement.sql,
         warehouse.catalog,
         warehouse.now(),
-        minimum_lag(warehouse),
+        warehouse.settings.min_target_lag,
         partial(is_unchanged, warehouse),
     )
     with rows_as_views(spark, views), statement_errors(spark, statement.sql):

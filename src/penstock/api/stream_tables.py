@@ -10,7 +10,7 @@ from typing import Any
 from warnings import warn
 
 from penstock.api import definitions, reading
-from penstock.api.find import find_stream_table, full_name, lost_names, minimum_lag
+from penstock.api.find import find_stream_table, full_name, lost_names
 from penstock.api.open_warehouse import given_settings, open_monitor, open_warehouse, reload_settings
 from penstock.api.refreshing import refresh_due, refresh_every, refresh_one, scheduler_of
 from penstock.api.script import ScriptRun
@@ -87,8 +87,8 @@ class StreamTables:
             self._all_changes.close()
         self._monitor.close()
         self._warehouse.catalog.close()
-        if self._owns_spark and self._warehouse.has_started:
-            self.spark.stop()
+        if self._owns_spark and (begun := self._warehouse.begun) is not None:
+            begun.stop()
 
     def __enter__(self) -> StreamTables:
         return self
@@ -280,14 +280,15 @@ class StreamTables:
     def status(self) -> list[StatusRow]:
         """One row per stream table."""
         keep_names(self._warehouse)
-        return status(self._warehouse.catalog, self._warehouse.now(), minimum_lag(self._warehouse), self._is_unchanged)
+        warehouse = self._warehouse
+        return status(warehouse.catalog, warehouse.now(), warehouse.settings.min_target_lag, self._is_unchanged)
 
     pgt_status = status
 
     def diagnose(self, name: str) -> Diagnosis:
         """Why a stream table is stale or fresh, and what to do. It computes no rows and changes nothing."""
         keep_names(self._warehouse)
-        return diagnose(gather(self._warehouse, self._find(name), minimum_lag(self._warehouse)))
+        return diagnose(gather(self._warehouse, self._find(name), self._warehouse.settings.min_target_lag))
 
     def history(self, name: str | None = None, max_rows: int = 20) -> list[RefreshRecord]:
         """The latest refreshes, newest first."""
@@ -397,7 +398,7 @@ class StreamTables:
         """Everything the catalog knows, per stream table."""
         catalog = self._warehouse.catalog
         tables = catalog.get_all() if name is None else [self._find(name)]
-        return info(catalog, tables, self._warehouse.now(), minimum_lag(self._warehouse), self._is_unchanged)
+        return info(catalog, tables, self._warehouse.now(), self._warehouse.settings.min_target_lag, self._is_unchanged)
 
     def stats(self) -> list[StatsRow]:
         """The totals of every stream table since its creation or the last reset."""

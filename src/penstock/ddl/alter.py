@@ -7,7 +7,7 @@ and definition. Until then, and if the new query fails, everything is as it was.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import replace
 from datetime import timedelta
 from typing import Final
@@ -25,6 +25,8 @@ from penstock.refresh.warehouse import Warehouse
 
 TRIES: Final = 20
 """How often a definition that others change meanwhile is read again."""
+
+BUSY: Final = "it was committed to again and again while its definition was changed"
 
 _log = logging.getLogger("penstock.refresh")
 
@@ -89,7 +91,7 @@ def _change(
         except CommitConflict:
             continue
         return
-    raise CommitConflict(name=meta.name, why="it was committed to again and again while its definition was changed")
+    raise CommitConflict(name=meta.name, why=BUSY)
 
 
 def _update_catalog(warehouse: Warehouse, meta: StreamTableMeta) -> None:
@@ -106,26 +108,32 @@ def _update_catalog(warehouse: Warehouse, meta: StreamTableMeta) -> None:
     raise CommitConflict(name=meta.name, why="its lag or mode was changed again and again")
 
 
-def redefinition(warehouse: Warehouse, meta: StreamTableMeta, proposal: Proposal, cascade: bool) -> Redefinition | None:
+def redefinition(
+    warehouse: Warehouse,
+    meta: StreamTableMeta,
+    proposal: Proposal,
+    cascade: bool,
+    keeps: Set[str] = frozenset(),
+) -> Redefinition | None:
     """What it takes to give a stream table another definition; None if its rows stay.
 
     A definition with the same rows (another lag, another mode) is put in force here. ReadersBreak if others could not
-    read it any more, unless that is wanted (`cascade`).
+    read it any more, unless that is wanted (`cascade`). Fields that it `keeps` are not taken from the proposal: they
+    stay what they are by the time it comes into force.
     """
     held, reads = warehouse.definition(meta), tuple(dependencies_of(proposal.plan.bound))
     wanted = replace(proposal.definition, id=held.id, created_at=held.created_at)
     if wanted.query == held.query and _columns(reads) == _columns(warehouse.catalog.dependencies_of(meta.id)):
         # Its sources may show other columns by now, but none that its stars or names would take.
         wanted = replace(wanted, reads=held.reads)
-    change = Redefinition(meta.table_id, wanted, proposal.plan.store.key, reads)
+    change = Redefinition(meta.table_id, wanted, proposal.plan.store.key, reads, frozenset(keeps))
     if wanted.hash != held.hash:
         if not cascade:
             guard_readers(warehouse, meta, wanted)
         if wanted.reads == proposal.definition.reads:
             warehouse.adopt(wanted, proposal.workspace)
         return change
-    if wanted != held:
-        _put_in_force(warehouse, meta, change)
+    _put_in_force(warehouse, meta, change, same_rows=True)
     _update_catalog(warehouse, meta)
     return None
 
@@ -136,19 +144,34 @@ def _columns(reads: Iterable[Dependency]) -> dict[str, tuple[str, ...]]:
 
 def postpone(warehouse: Warehouse, meta: StreamTableMeta, change: Redefinition) -> None:
     """Put a definition in force now, and leave its rows to the next refresh; until then the old ones stay readable."""
-    _put_in_force(warehouse, meta, change)
+    _put_in_force(warehouse, meta, change, same_rows=False)
     warehouse.catalog.mark_reinit(meta.id, "the query was replaced", now=warehouse.now())
     warehouse.forget(change.definition.id)
 
 
-def _put_in_force(warehouse: Warehouse, meta: StreamTableMeta, change: Redefinition) -> None:
-    wanted = change.definition
-    storage = Storage.open(meta.path)
-    storage.set_configuration({DEFINITION_KEY: wanted.to_json(), **key_configuration(change.key)})
-    note_definition(warehouse.catalog, meta, wanted, change.dependencies, warehouse.now())
+def _put_in_force(warehouse: Warehouse, meta: StreamTableMeta, change: Redefinition, same_rows: bool) -> None:
+    """Write a definition over the one that was read; with `same_rows`, only over one that gives the same rows."""
+    for _ in range(TRIES):
+        found = storage_state(warehouse.logs.at(meta.path))
+        stored = Definition.from_json(found.definition)
+        wanted = change.over(stored)
+        if same_rows and stored.hash != wanted.hash:
+            raise CommitConflict(name=meta.name, why="another query came into force meanwhile")
+        if wanted == stored:
+            return
+        properties = {DEFINITION_KEY: wanted.to_json(), **key_configuration(change.key)}
+        try:
+            Storage.open(meta.path).set_configuration(properties, at=found.version)
+        except CommitConflict:
+            continue
+        note_definition(warehouse.catalog, meta, wanted, change.dependencies, warehouse.now())
+        return
+    raise CommitConflict(name=meta.name, why=BUSY)
 
 
 def _check_incremental(warehouse: Warehouse, definition: Definition) -> None:
-    plan = warehouse.workspace(definition).plan_anew(definition.query, definition.key, definition.visible_columns)
+    workspace = warehouse.workspace(definition)
+    with workspace.alone():
+        plan = workspace.plan_anew(definition.query, definition.key, definition.visible_columns)
     if plan.refused is not None:
         raise NotIncremental(reason=plan.refused.reason, detail=plan.refused.construct, fix=plan.refused.advice)

@@ -14,6 +14,7 @@ from datetime import timedelta
 
 from penstock.catalog.model import RefreshMode, Status, StreamTableMeta
 from penstock.compile.plan import Plan
+from penstock.ddl.drop import discard_view
 from penstock.ddl.guard_versions import guard_versions
 from penstock.engine.delta.definition import Definition
 from penstock.engine.run.workspace import Workspace
@@ -81,8 +82,10 @@ def propose(
     guard_versions(warehouse, text, database)
     settings = result_settings(spark)
     workspace = warehouse.fresh_workspace(settings, database)
-    plan = workspace.propose(text, key)
-    refuse_hidden(warehouse, text, database)
+    with workspace.alone():
+        plan = workspace.propose(text, key)
+        refuse_hidden(warehouse, text, database)
+        reads = dict(workspace.columns_read_by_name(text))
     if mode is RefreshMode.INCREMENTAL and plan.refused is not None:
         raise NotIncremental(reason=plan.refused.reason, detail=plan.refused.construct, fix=plan.refused.advice)
     check_graph(warehouse.catalog, table, held, plan.bound)
@@ -97,7 +100,7 @@ def propose(
         refresh_mode=mode.value,
         key=key,
         columns=(),
-        reads=dict(workspace.columns_read_by_name(text)),
+        reads=reads,
         weighted=True,
         has_hidden_rows=False,
         created_at=warehouse.now().isoformat(),
@@ -112,6 +115,7 @@ def make(warehouse: Warehouse, proposal: Proposal) -> StreamTableMeta:
     layout = Layout(schema_json(warehouse.spark, plan.store.columns), plan.store.key)
     storage = Storage.create(path, layout, {ID_KEY: definition.id, DEFINITION_KEY: definition.to_json()})
     inserted: int | None = None
+    named = False
     try:
         inserted = warehouse.catalog.insert(
             StreamTableMeta(
@@ -135,6 +139,7 @@ def make(warehouse: Warehouse, proposal: Proposal) -> StreamTableMeta:
             dependencies_of(plan.bound),
             now=warehouse.now(),
         )
+        named = True
         register_view(warehouse.spark, definition, path)
         reach(Failpoint.VIEW_MADE)
     except BaseException:
@@ -142,6 +147,8 @@ def make(warehouse: Warehouse, proposal: Proposal) -> StreamTableMeta:
         if inserted is not None:
             warehouse.catalog.delete(inserted)
         shutil.rmtree(path, ignore_errors=True)
+        if named:
+            discard_view(warehouse, storage.table_id, table)
         raise
     warehouse.adopt(definition, proposal.workspace)
     return warehouse.catalog.get_by_name(table)

@@ -11,6 +11,9 @@ from penstock.names import TableName
 LOST: Final = "Its rows are in the warehouse, but its catalog does not know it; put it back with: penstock repair"
 """The hint for the name of a stream table that only its own files know."""
 
+DROPPED: Final = "Somebody has dropped it meanwhile."
+"""The hint for the name of a stream table that was there a moment ago."""
+
 
 def lost_ones(names: Sequence[str]) -> str:
     """One line about several stream tables that the catalog has lost.

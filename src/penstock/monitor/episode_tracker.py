@@ -39,7 +39,7 @@ class EpisodeTracker:
     def judge(self, now: datetime, retention: Iterable[Retention] = ()) -> tuple[Alert, ...]:
         """The alerts to raise now."""
         settings = self._settings()
-        rows = status(self._catalog, now, timedelta(seconds=settings.min_target_lag_seconds), self._unchanged)
+        rows = status(self._catalog, now, settings.min_target_lag, self._unchanged)
         lags = {row.name: row.effective_lag for row in rows}
         tables = [meta for meta in self._catalog.get_all() if str(meta.name) in lags]
         paces = [Pace(str(meta.name), period(lags[str(meta.name)]), self._durations(meta.id)) for meta in tables]

@@ -171,7 +171,7 @@ class Monitor:
         return {"at": now.isoformat(), "stream_tables": [row.to_json() for row in rows]}
 
     def _minimum_lag(self) -> timedelta:
-        return timedelta(seconds=self._settings().min_target_lag_seconds)
+        return self._settings().min_target_lag
 
     def _backgrounds(self) -> list[Background[Any]]:
         owners = (self._callbacks, self._webhook, self._lineage)

@@ -13,10 +13,10 @@ from penstock.compile.plan import Plan, compile_query
 from penstock.compile.reasons import REASONS, with_link
 from penstock.compile.stored import SHOWN
 from penstock.engine.bind.pinned_clock import timestamp_text
-from penstock.engine.delta.interval import ChangeSet, classify
+from penstock.engine.delta.interval import ChangeSet
 from penstock.engine.delta.snapshot import Snapshot
 from penstock.engine.read.large_sources import LargeSources
-from penstock.errors import FrontierLost, QueryInvalid
+from penstock.errors import QueryInvalid
 from penstock.layout.advise import LayoutAdvice, advise_one, advise_sources
 from penstock.names import WEIGHT, Frontier, SourceVersion, quote
 from penstock.operators.consolidate import group_by_bits, kept_by_bits
@@ -25,6 +25,7 @@ from penstock.operators.source import Source
 from penstock.refresh.hidden_names import refuse_hidden
 from penstock.refresh.stages.compute import rows_at_rest
 from penstock.refresh.stages.cost import RUNS, Choice
+from penstock.refresh.stages.survey import changed_since
 from penstock.refresh.stages.weigh import weigh
 from penstock.refresh.stored_frontier import stored_frontier
 from penstock.refresh.warehouse import Warehouse
@@ -200,25 +201,20 @@ def _usual(runs: Sequence[RefreshRecord]) -> int:
 
 def explain_query(warehouse: Warehouse, query: str, settings: dict[str, str], database: str) -> Explanation:
     """Explain a query that may become a stream table."""
-    bound = warehouse.fresh_workspace(settings, database).bind(query)
-    refuse_hidden(warehouse, query, database)
+    workspace = warehouse.fresh_workspace(settings, database)
+    with workspace.alone():
+        bound = workspace.bind(query)
+        refuse_hidden(warehouse, query, database)
     plan = compile_query(bound, (), settings)
     return _explain(None, plan, RefreshMode.AUTO, None, _changes(warehouse, plan, None), None)
 
 
 def _changes(warehouse: Warehouse, plan: Plan, before: Frontier | None) -> dict[str, ChangeSet]:
     """What happened to each source since the frontier; nothing where the logs no longer say."""
-    changes: dict[str, ChangeSet] = {}
-    for source in plan.bound.sources:
-        log = warehouse.logs.at(source.path)
-        latest = log.latest_version()
-        start = before.version(source.id) if before and source.id in before.sources else latest
-        try:
-            change = classify(log, start, latest)
-        except (FrontierLost, ValueError):
-            change = classify(log, latest, latest)
-        changes[source.id] = change
-    return changes
+    return {
+        source.id: changed_since(warehouse.logs.at(source.path), source.name, source.id, before, {})[0]
+        for source in plan.bound.sources
+    }
 
 
 def _explain(

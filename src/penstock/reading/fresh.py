@@ -22,7 +22,7 @@ from penstock.engine.run.change_rows import overlaid
 from penstock.engine.spark.registry import stored_rows_at
 from penstock.refresh.attempt import Attempt, Quiet
 from penstock.refresh.run_graph import pin_part
-from penstock.refresh.stages.compute import compute
+from penstock.refresh.stages.compute import compute_delta
 from penstock.refresh.stages.pin import Pins
 from penstock.refresh.warehouse import Warehouse
 
@@ -81,14 +81,15 @@ def _at(warehouse: Warehouse, meta: StreamTableMeta, pins: Pins) -> _Fresh:
         path, version = pinned.storage.path, pinned.state.version
         if decision.action is Action.NO_DATA:
             return _Fresh(definition, path, version, None)
-        if decision.action is not Action.INCREMENTAL:
+        computed = compute_delta(decided, attempt.timed, until) if decision.action is Action.INCREMENTAL else None
+        if computed is None:
             versions = {source.path: decided.interval.after.version(source.id) for source in plan.bound.sources}
             rows = workspace.witnessed(definition.query, definition.columns, versions, pins.data_timestamp)
             return _Fresh(definition, path, None, rows)
-        computed = compute(decided, attempt.timed, lambda stage, done: None)
         if computed.write is None:
             return _Fresh(definition, path, version, None)
-        rows = overlaid(workspace, definition, plan.store, path, version, computed.write.change)
+        with data_errors(str(meta.name)):
+            rows = overlaid(workspace, definition, plan.store, path, version, computed.write.change)
         return _Fresh(definition, path, None, rows)
 
 

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from penstock.catalog.model import StreamTableMeta
-from penstock.engine.delta.definition import Definition
 from penstock.names import Frontier
+from penstock.refresh.stages.pin import Redefine
 from penstock.refresh.stages.survey import Surveyed
 
 
@@ -19,8 +19,8 @@ class Attempt:
     """One refresh of one stream table at work."""
 
     meta: StreamTableMeta
-    wanted: Definition | None = None
-    """The definition that this refresh is to put in place of the stored one, together with its rows."""
+    wanted: Redefine | None = None
+    """Gives the definition that this refresh is to put in place of the stored one, together with its rows."""
     refresh_id: str = field(default_factory=lambda: uuid.uuid4().hex)
     timings: dict[str, float] = field(default_factory=dict)
     started: float = field(default_factory=time.perf_counter)

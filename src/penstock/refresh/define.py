@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from penstock.catalog.model import Dependency, RefreshMode, SourceType, StreamTableMeta
@@ -31,6 +31,12 @@ class Redefinition:
     key: tuple[str, ...] | None
     """The key of its storage."""
     dependencies: tuple[Dependency, ...]
+    keeps: frozenset[str] = frozenset()
+    """Fields that nobody asked to change: they are what the stored definition says when this one comes into force."""
+
+    def over(self, stored: Definition) -> Definition:
+        """The definition to put in force in place of the stored one."""
+        return replace(self.definition, **{name: getattr(stored, name) for name in self.keeps})
 
 
 def dependencies_of(bound: BoundQuery) -> list[Dependency]:

@@ -14,12 +14,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from penstock.catalog.model import Status, StreamTableMeta
-from penstock.engine.delta.definition import Definition
 from penstock.graph.dag import StreamGraph
 from penstock.names import Frontier
 from penstock.refresh.define import Redefinition
 from penstock.refresh.result import RefreshResult
-from penstock.refresh.stages.pin import Pins
+from penstock.refresh.stages.pin import Pins, Redefine
 from penstock.refresh.stages.survey import Surveyed
 
 
@@ -126,10 +125,10 @@ class GraphRun:
             return False
         return key in self.wanted or self.part.tables[key].status not in {Status.SUSPENDED, Status.ERROR}
 
-    def definition_for(self, key: str) -> Definition | None:
-        """The definition that a table is to be given on the way."""
+    def definition_for(self, key: str) -> Redefine | None:
+        """What gives the definition that a table is to get on the way."""
         given = self.redefinition
-        return given.definition if given is not None and given.table_id == key else None
+        return given.over if given is not None and given.table_id == key else None
 
     def pins(self, key: str, arrived: Mapping[str, Arrival]) -> Pins | None:
         """What a table is to be brought to; None if an upstream is not there, or two of them disagree on a base."""

@@ -45,7 +45,7 @@ from penstock.refresh.stages.commit import Writer, carry, commit, is_overdue
 from penstock.refresh.stages.compute import compute
 from penstock.refresh.stages.decide import Decided, decide
 from penstock.refresh.stages.fuse import check_fuse
-from penstock.refresh.stages.pin import Pinned, Pins, Seen, pin, see
+from penstock.refresh.stages.pin import Pinned, Pins, Redefine, Seen, pin, see
 from penstock.refresh.stages.plan import plan
 from penstock.refresh.stages.survey import Reason, Surveyed, Witnesses, survey, with_basis
 from penstock.settings import Settings
@@ -61,8 +61,8 @@ class RefreshRequest:
     pins: Pins
     surveyed: Surveyed | None = None
     """What `check` found, so that the logs need not be surveyed again."""
-    wanted: Definition | None = None
-    """Another definition, which comes into force with its rows in one commit; if that fails, nothing has changed."""
+    wanted: Redefine | None = None
+    """Gives another definition, which comes into force with its rows in one commit, or not at all."""
     patience: timedelta = PATIENCE
     """How long to wait for another worker on the same table."""
     fused: bool = False
@@ -151,7 +151,9 @@ class Refresher:
 
         The caller has the workspace for itself `until` the end.
         """
-        return self._decided(attempt, self._pinned(attempt, pins), earlier, None, until)
+        pinned = self._pinned(attempt, pins)
+        until.callback(self._give_back, pinned)
+        return self._decided(attempt, pinned, earlier, None, until)
 
     def _tried(
         self, attempt: Attempt, request: RefreshRequest, held: HeldLease, report: Report | None
@@ -201,11 +203,14 @@ class Refresher:
             decided = self._decided(attempt, pinned, earlier, rebuild, until)
             if request.fused:
                 check_fuse(self._catalog, self.settings, attempt.meta, decided.surveyed)
-            return self._carried_out(attempt, decided, held, report)
+            return self._carried_out(attempt, decided, held, report, until)
 
     def _pinned(self, attempt: Attempt, pins: Pins) -> Pinned:
         with attempt.timed("pin"):
             return pin(attempt.meta, pins, attempt.wanted, self._logs, self._handles)
+
+    def _give_back(self, pinned: Pinned) -> None:
+        self._handles.give(self._logs.at(pinned.meta.path), pinned.state.handle)
 
     def _mended(self, attempt: Attempt, pinned: Pinned, held: HeldLease) -> Pinned:
         """The pinned table with the properties that its newest commit brought, and that a dead worker did not set."""
@@ -227,7 +232,9 @@ class Refresher:
             planned = plan(pinned, surveyed, workspace, rebuild or surveyed.rebuild, self._check_graph(attempt.meta))
         return decide(planned, self._catalog, self.settings)
 
-    def _carried_out(self, attempt: Attempt, decided: Decided, held: HeldLease, report: Report | None) -> RefreshResult:
+    def _carried_out(
+        self, attempt: Attempt, decided: Decided, held: HeldLease, report: Report | None, until: ExitStack
+    ) -> RefreshResult:
         meta, pinned, decision = attempt.meta, decided.pinned, decided.decision
         writer = Writer(
             refresh_id=attempt.refresh_id,
@@ -245,7 +252,9 @@ class Refresher:
             others = ", ".join(f"{each.operation} at version {each.version}" for each in pinned.state.foreign)
             _log.info("%s: commits of others accepted, they move no rows: %s", meta.name, others)
         if decision.action is Action.NO_DATA:
-            return self._recorder.completed(attempt, held, carry(decided, decision, writer))
+            result = self._recorder.completed(attempt, held, carry(decided, decision, writer))
+            self._give_back(pinned)
+            return result
 
         def progress(stage: str, done: int) -> None:
             if report is not None:
@@ -255,7 +264,7 @@ class Refresher:
             self._recorder.rebuilding(meta, decision, decided.surveyed.cause)
         progress("compute", 0)
         reach(Failpoint.DECIDED)
-        computed = compute(decided, attempt.timed, progress)
+        computed = compute(decided, attempt.timed, progress, until)
         reach(Failpoint.COMPUTED)
         if computed.write is not None:
             progress("commit", 2)
@@ -264,7 +273,7 @@ class Refresher:
             in_force = computed.redefined or pinned.definition
             decided.planned.workspace.keep(in_force, decided.surveyed.schemas, decided.plan)
         result = self._recorder.completed(attempt, held, committed)
-        self._handles.give(self._logs.at(meta.path), pinned.state.handle)
+        self._give_back(pinned)
         progress("record", 3)
         return result
 

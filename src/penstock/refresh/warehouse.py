@@ -49,7 +49,7 @@ class Warehouse:
     observe: Callable[[RefreshRecord], None] = lambda _: None
     """Is shown every refresh as it starts (RUNNING) and as it ends, and every one that was skipped."""
     started: Callable[[], None] = lambda: None
-    """Called when there is a session."""
+    """Called when there is a session; if it raises, the session is not used, and the next call tries again."""
     logs: Logs = field(default_factory=Logs)
     unnamed: frozenset[str] = frozenset()
     """Names that Spark's catalog lacks, because what they stand for is away."""
@@ -61,7 +61,10 @@ class Warehouse:
     """The stream tables, by Delta table id, whose views this process has seen in their place."""
     agreed: Agreed | None = None
     """What Spark's catalog, if it lives in memory, and the warehouse's held when they last agreed on plain names."""
+    begun: SparkSession | None = None
+    """The session, if one was started, even if it could not be given its names yet."""
     _session: SparkSession | None = None
+    _restoring: bool = False
     _starting: threading.RLock = field(default_factory=threading.RLock)
     _workspaces: dict[str, tuple[tuple[str | None, ...], Workspace]] = field(default_factory=dict)
     _making: threading.Lock = field(default_factory=threading.Lock)
@@ -82,17 +85,24 @@ class Warehouse:
 
     @property
     def spark(self) -> SparkSession:
-        """The session."""
-        if self._session is None:
-            with self._starting:
-                if self._session is None:
-                    self._session = self.start()
+        """The session. Until `started` has ended well, only the thread that runs it is given one; others wait."""
+        if self._session is not None:
+            return self._session
+        with self._starting:
+            if self._session is None and not self._restoring:
+                self._restoring = True
+                try:
+                    self.begun = self.start()
                     self.started()
-        return self._session
+                    self._session = self.begun
+                finally:
+                    self._restoring = False
+            assert self.begun is not None
+            return self.begun
 
     @property
     def has_started(self) -> bool:
-        """True if there is a session."""
+        """True if there is a session that knows the warehouse's names."""
         return self._session is not None
 
     def set_settings(self, settings: Settings) -> None:

@@ -68,7 +68,7 @@ class WarehouseExecutor:
         warehouse = self._warehouse
         if not warehouse.settings.enabled or warehouse.catalog.paused():
             return None
-        picture = Picture.of(warehouse.catalog, timedelta(seconds=warehouse.settings.min_target_lag_seconds))
+        picture = Picture.of(warehouse.catalog, warehouse.settings.min_target_lag)
         if self._picture is None or self._picture.dag_version != picture.dag_version:
             self._paths = {
                 each.source_id: each.source_path

@@ -60,8 +60,8 @@ class Scheduler:
         self._check = check
         self._candidate = Candidate(catalog, moves=self._moves)
         self._moved_at: float | None = None
-        self._said = SaidOnce()
         """When the loop last came round; None while it need not."""
+        self._said = SaidOnce()
         self._stopping = threading.Event()
         self._changed = threading.Condition()
         self._dispatcher = Dispatcher(settings().max_concurrent_refreshes, Backoff.of(settings()))

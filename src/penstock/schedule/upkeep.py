@@ -82,7 +82,7 @@ class Upkeep:
         warehouse = self._warehouse
         if warehouse.catalog.paused():
             return []
-        picture = Picture.of(warehouse.catalog, timedelta(seconds=warehouse.settings.min_target_lag_seconds))
+        picture = Picture.of(warehouse.catalog, warehouse.settings.min_target_lag)
         counted = {each.stream_table_id: each.refresh_count for each in warehouse.catalog.all_counters()}
         done = []
         for meta in picture.scheduled():

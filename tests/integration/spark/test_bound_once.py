@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from penstock.engine.bind.bind_query import SparkAnalyzer
+from penstock.engine.write import storage as storages
 from penstock.errors import QueryFailed
 from penstock.refresh.stages import survey as surveying
 from penstock.testing.oracle import assert_exact
@@ -102,4 +103,31 @@ def test_a_rebuild_that_failed_leaves_no_plan_behind(ps: StreamTables) -> None:
     ps.sql("CREATE OR REPLACE VIEW seen AS SELECT k, v FROM src; INSERT INTO src VALUES (2, 5)")
     ps.refresh("st")
     assert sorted(tuple(row) for row in ps.table("st").collect()) == [(1, 5.0), (2, 2.0)]
+    assert_exact(ps, "st")
+
+
+def test_a_look_and_a_refresh_without_data_give_their_handle_back(
+    ps: StreamTables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ps.sql("CREATE TABLE src AS SELECT 1 AS k, 2 AS v")
+    ps.create_stream_table("st", "SELECT k, sum(v) AS s FROM src GROUP BY k")
+    opened: list[str] = []
+    plain = storages._opened
+
+    def counted(path: str) -> Any:
+        opened.append(path)
+        return plain(path)
+
+    monkeypatch.setattr(storages, "_opened", counted)
+    ps.sql("INSERT INTO src VALUES (1, 3)")
+    for _ in range(2):
+        assert ps.table("st", fresh=True).collect()[0].s == 5
+    assert ps.refresh("st").action == "INCREMENTAL"
+    with monkeypatch.context() as patched:
+        patched.setattr("penstock.refresh.run._is_quiet", lambda *_: False)
+        for _ in range(2):
+            assert ps.refresh("st").action == "NO_DATA"
+    ps.sql("INSERT INTO src VALUES (1, 4)")
+    assert ps.refresh("st").action == "INCREMENTAL"
+    assert opened == []
     assert_exact(ps, "st")

@@ -198,3 +198,24 @@ def test_a_table_without_rows_that_gets_another_definition_shows_the_columns_of_
     assert ps.sql("SELECT * FROM late").columns == ["k", "w", "more"]
     assert rows(ps, "late") == [(1, 10, 1), (1, 10, 1)]
     assert_exact(ps, "late")
+
+
+@pytest.mark.parametrize("given", [{}, {"refresh_mode": "FULL"}, {"target_lag": "9 minutes"}])
+def test_a_lag_that_is_changed_while_another_query_waits_for_its_turn_stays_changed(
+    orders: StreamTables, monkeypatch: pytest.MonkeyPatch, given: dict[str, Any]
+) -> None:
+    import penstock.refresh.run as run
+
+    hold = run.hold
+
+    def overtaken(*asked: Any) -> Any:
+        orders.alter_stream_table("st", target_lag="7 minutes", refresh_mode="INCREMENTAL")
+        return hold(*asked)
+
+    monkeypatch.setattr(run, "hold", overtaken)
+    orders.alter_stream_table("st", query="SELECT id FROM orders", **given)
+    held = Definition.from_json(storage_state(log(orders)).definition)
+    [meta] = orders._warehouse.catalog.get_all()
+    assert held.query == meta.query == "SELECT id FROM orders"
+    assert held.target_lag == meta.target_lag == timedelta(minutes=9 if "target_lag" in given else 7)
+    assert held.refresh_mode == meta.refresh_mode == given.get("refresh_mode", "INCREMENTAL")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -80,3 +82,17 @@ def test_a_key_that_occurs_twice_commits_nothing(ps: StreamTables) -> None:
     with pytest.raises(KeyViolated):
         ps.create_stream_table("st", "SELECT k, v FROM t", key=["k"])
     assert ps.status() == []
+
+
+def test_a_fresh_read_leaves_no_files(ps: StreamTables) -> None:
+    ps.sql("CREATE TABLE t AS SELECT id FROM range(100)")
+    ps.create_stream_table("st", "SELECT id, id * 2 AS twice FROM t", refresh_mode="INCREMENTAL")
+    ps._warehouse.set_settings(replace(ps.settings, delta_rs_max_rows=10))
+    storage = Path(ps.info("st")[0]["path"])
+    held = sorted(storage.rglob("*"))
+    ps.sql("INSERT INTO t SELECT id FROM range(100, 150)")
+    assert ps.table("st", fresh=True).count() == 150
+    assert sorted(storage.rglob("*")) == held
+    ps.refresh("st")
+    assert len(list(storage.glob("staged-*"))) > sum(each.name.startswith("staged-") for each in held)
+    assert_exact(ps, "st")

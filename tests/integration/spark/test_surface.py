@@ -33,6 +33,7 @@ from penstock.errors import (
     TableExists,
     UnstorableColumn,
 )
+from penstock.refresh.stages import compute
 from penstock.testing.oracle import assert_exact
 
 if TYPE_CHECKING:
@@ -733,6 +734,21 @@ def test_a_fresh_read_is_the_query_now_and_stores_nothing(orders: StreamTables, 
     assert sorted(map(tuple, orders.table("st", fresh=True).collect()), key=repr) == now
     assert orders.table("st", fresh=True).columns == orders.table("st").columns
     assert (rows(orders, "st"), version(orders, "st")) == (held, at)
+
+
+def test_a_fresh_read_runs_the_query_where_its_delta_raises(
+    orders: StreamTables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def raising(*_: object) -> None:
+        raise QueryFailed(name="st", why="an intermediate row overflows")
+
+    orders.create_stream_table("st", REVENUE)
+    orders.sql("INSERT INTO orders VALUES (4, 'east', 1)")
+    monkeypatch.setattr(compute, "_delta", raising)
+    now = sorted(map(tuple, orders.spark.sql(REVENUE).collect()), key=repr)
+    assert sorted(map(tuple, orders.table("st", fresh=True).collect()), key=repr) == now
+    assert orders.refresh("st").reason_code == "DELTA_RAISED"
+    assert rows(orders, "st") == now
 
 
 # -- what a refresh writes

@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from py4j.protocol import Py4JNetworkError
 
 from penstock.engine.delta.delta_log import DeltaLog
 from penstock.engine.run.workspace import Workspace
+from penstock.engine.spark.threads import active
 from penstock.errors import (
+    EngineUnavailable,
     NotIncremental,
     PenstockError,
     QueryFailed,
@@ -23,6 +26,8 @@ from penstock.errors import (
 from penstock.testing.oracle import assert_exact
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from penstock.api import StreamTables
 
 
@@ -151,3 +156,61 @@ def test_a_source_whose_log_has_gone_meanwhile_is_told_with_one_advice(
         "[QUERY_INVALID] the query cannot be used: source orders is gone: there is no log\n"
         "  Create the table, or mend the query."
     )
+
+
+def test_what_cannot_be_filled_is_gone_though_spark_does_not_answer(
+    ps: StreamTables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lost(*_: Any) -> None:
+        monkeypatch.setattr("penstock.refresh.keep_names.stamp", silent)
+        monkeypatch.setattr("penstock.ddl.drop.drop_view", silent)
+        raise EngineUnavailable(name="made", why="the JVM is gone")
+
+    def silent(*_: Any) -> None:
+        raise Py4JNetworkError("no answer from the JVM")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("penstock.refresh.run.compute", lost)
+        with pytest.raises(EngineUnavailable):
+            ps.sql("CREATE STREAM TABLE made AS SELECT id FROM orders")
+    monkeypatch.undo()
+    assert "shop.made" not in {row.name for row in ps.status()}
+    assert not list((ps.path / "stream_tables").glob("*/made-*"))
+    # Its view was left, and is out of the way.
+    ps.sql("CREATE STREAM TABLE made AS SELECT id FROM orders")
+    assert_exact(ps, "made")
+
+
+@pytest.mark.parametrize("answers", [True, False])
+def test_a_create_that_is_interrupted_leaves_no_view(
+    ps: StreamTables, monkeypatch: pytest.MonkeyPatch, answers: bool
+) -> None:
+    def interrupted(_: Any) -> None:
+        raise KeyboardInterrupt
+
+    def silent(*_: Any) -> None:
+        raise Py4JNetworkError("no answer from the JVM")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("penstock.ddl.create.reach", interrupted)
+        if not answers:
+            patched.setattr("penstock.ddl.drop.drop_view", silent)
+        with pytest.raises(KeyboardInterrupt):
+            ps.sql("CREATE STREAM TABLE made AS SELECT id FROM orders")
+    assert ps.spark.catalog.tableExists("made") is not answers
+    ps.sql("CREATE STREAM TABLE made AS SELECT id FROM orders")
+    assert_exact(ps, "made")
+
+
+def test_a_query_is_read_under_the_settings_of_its_session_whichever_is_active(
+    ps: StreamTables, spark: SparkSession
+) -> None:
+    ps.spark.conf.set("spark.sql.ansi.doubleQuotedIdentifiers", "true")
+    query = 'SELECT "region", sum("amount") AS "total" FROM "orders" GROUP BY "region"'
+    with active(spark):
+        ps.create_stream_table("quoted", query)
+        ps.alter_stream_table("quoted", refresh_mode="INCREMENTAL")
+        assert ps.explain(query).effective == "INCREMENTAL"
+    ps.sql("INSERT INTO orders VALUES (3, 'south', 5)")
+    assert ps.refresh("quoted").action == "INCREMENTAL"
+    assert sorted(map(tuple, ps.table("quoted").collect())) == [("north", 10), ("south", 25)]

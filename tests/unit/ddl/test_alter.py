@@ -6,18 +6,21 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from penstock.catalog.model import UNSET, RefreshMode
 from penstock.ddl import alter as altering
+from penstock.ddl.create import Proposal
 from penstock.engine.delta.definition import Definition
 from penstock.engine.delta.delta_log import DeltaLog
 from penstock.engine.write.storage import Storage
 from penstock.engine.write.storage_state import StorageState, storage_state
 from penstock.engine.write.table_properties import DEFINITION_KEY
 from penstock.errors import CatalogError, CommitConflict
+from penstock.names import TableName
 from penstock.testing.published import Published, PublishedTable
 
 LAG = timedelta(minutes=7)
@@ -106,3 +109,43 @@ def test_the_catalog_has_the_last_word_of_the_storage_and_not_of_the_slower_one(
 
 def _away(*given: Any, **changes: Any) -> None:
     raise CatalogError(why="the server is away", fix="Try again.")
+
+
+def same_rows(table: PublishedTable, **changed: Any) -> Proposal:
+    """What a query as it is held is proposed as, under other settings of its refreshes."""
+    held = definition(table)
+    bound = SimpleNamespace(columns_used=(), sources=(), views=())
+    plan: Any = SimpleNamespace(bound=bound, store=SimpleNamespace(key=("k",)))
+    nothing: Any = None
+    return Proposal(TableName.parse(held.name), replace(held, **changed), plan, nothing)
+
+
+def test_a_query_whose_rows_stay_leaves_the_lag_to_whoever_changes_it_meanwhile(
+    world: Published, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table, warehouse = world.keyed("t", {"k": "long"}, key=("k",)), world.tables._warehouse
+    (meta,) = warehouse.catalog.get_all()
+    proposal = same_rows(table, refresh_mode="FULL")
+    put = Storage.set_configuration
+
+    def overtaken(storage: Storage, changes: dict[str, str], at: int | None = None) -> None:
+        monkeypatch.setattr(Storage, "set_configuration", put)
+        altering.alter(warehouse, meta, LAG, UNSET, UNSET)
+        put(storage, changes, at)
+
+    monkeypatch.setattr(Storage, "set_configuration", overtaken)
+    assert altering.redefinition(warehouse, meta, proposal, False, keeps={"target_lag_seconds"}) is None
+    held, told = definition(table), warehouse.catalog.get_by_id(meta.id)
+    assert (held.target_lag, held.refresh_mode) == (told.target_lag, told.refresh_mode) == (LAG, "FULL")
+
+
+def test_a_query_whose_rows_stay_does_not_come_into_force_over_the_rows_of_another(
+    world: Published, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table, warehouse = world.keyed("t", {"k": "long"}, key=("k",)), world.tables._warehouse
+    (meta,) = warehouse.catalog.get_all()
+    proposal = same_rows(table, refresh_mode="FULL")
+    disturb(monkeypatch, table, times=1)
+    with pytest.raises(CommitConflict, match="another query"):
+        altering.redefinition(warehouse, meta, proposal, False)
+    assert definition(table).query == "SELECT 0"

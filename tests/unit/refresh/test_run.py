@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -74,5 +75,5 @@ def test_who_lost_the_table_commits_neither_rows_nor_a_frontier(
     with hold(catalog, attempt.meta.id, MINUTE, catalog.now, time.sleep, timedelta(0)) as held:
         catalog.acquire_lease(attempt.meta.id, "elsewhere:1:abc", MINUTE, now=catalog.now() + 2 * MINUTE)
         with pytest.raises(LeaseLost, match="elsewhere:1:abc"):
-            refresher._carried_out(attempt, decided, held, None)
+            refresher._carried_out(attempt, decided, held, None, ExitStack())
     assert committed == []

@@ -69,13 +69,13 @@ def staged(change: Change, storage: Storage, pin: Pin) -> Change:
     return Change(change.kind, stage(conformed(change.rows, schema), storage.path))
 
 
-def whole_table(rows: Rows, on_driver: bool, files: tuple[Storage, Pin] | None, in_order: bool) -> Change:
+def whole_table(program: Program, rows: Rows, files: tuple[Storage, Pin] | None, in_order: bool) -> Change:
     """All rows of a table, run now: collected, or written to files if there is a place for them, or cached.
 
     Files are sorted with `in_order`, if they are many.
     """
     assert isinstance(rows.held, DataFrame)
-    if on_driver:
+    if program.on_driver:
         return Change("overwrite", arrow_rows(rows.held))
     ready = Change("overwrite", rows.held)
     if files is not None:
@@ -83,7 +83,9 @@ def whole_table(rows: Rows, on_driver: bool, files: tuple[Storage, Pin] | None, 
     if files is not None and in_order and isinstance(ready.rows, StagedFiles):
         key = layout_of(files[1].handle).key
         ready = Change("overwrite", sort_staged(rows.held.sparkSession, ready.rows, key))
-    return Change("overwrite", rows.held.persist()) if isinstance(ready.rows, DataFrame) else ready
+    if isinstance(ready.rows, DataFrame):
+        program.keep("__ps_whole", Rows(rows.schema, ready.rows.persist()))
+    return ready
 
 
 def sample(spark: SparkSession, rows: Rows, operation: str) -> str:
@@ -106,7 +108,9 @@ def overlaid(
         fields = [stored.schema[name] if name in columns else marked for name in change.rows.column_names]
         rows = spark.createDataFrame(change.rows, schema=StructType(fields))
     else:
-        rows = change.rows.frame(spark) if isinstance(change.rows, StagedFiles) else change.rows
+        assert isinstance(change.rows, DataFrame)
+        # The program that has cached them ends before anybody reads what is returned here.
+        rows = change.rows.localCheckpoint()
     if change.kind == "append":
         merged = stored.unionByName(rows.select(*columns))
     else:
@@ -119,7 +123,11 @@ def overlaid(
         kept = spark.sql(f"SELECT s.* FROM `__ps_standing` s LEFT ANTI JOIN `__ps_gone` g ON {match}")
         merged = kept.unionByName(rows.where(F.col(OP).isin("i", "u")).select(*columns))
     merged.createOrReplaceTempView("__ps_merged")
-    return spark.sql(view_query(definition, "`__ps_merged`"))
+    shown = spark.sql(view_query(definition, "`__ps_merged`"))
+    for view in ("__ps_gone", "__ps_standing", "__ps_merged"):
+        # They would hold the rows for as long as the session lives.
+        spark.catalog.dropTempView(view)
+    return shown
 
 
 def _select(rows: Rows, columns: list[str]) -> pa.Table | DataFrame:

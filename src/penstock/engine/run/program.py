@@ -149,9 +149,10 @@ class Program:
         with self.timed("run"):
             if self.on_driver:
                 return Rows(frame.schema, arrow_rows(frame))
-            cached = frame.persist()
-            cached.count()
-            return Rows(frame.schema, cached)
+            # Kept before they are computed: what was cached until an error must be let go of as well.
+            rows = self.results[step.name] = Rows(frame.schema, frame.persist())
+            frame.count()
+            return rows
 
     def _on_driver(self, step: Step, bound: Mapping[str, Rows]) -> Rows | None:
         """The rows of a step without Spark, if its leaves are on the driver and it has a simpler way."""

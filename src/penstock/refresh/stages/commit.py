@@ -127,7 +127,7 @@ def _written(decided: Decided, write: Write, record: CommitRecord) -> Landed:
     pinned, program, settings = decided.pinned, write.program, decided.settings
     limit = settings.deletion_vector_bytes if settings.apply == "auto" else 0
     log = decided.planned.workspace.logs.at(pinned.storage.path)
-    landed = write_change(
+    return write_change(
         pinned.storage,
         pinned.state,
         write.change,
@@ -138,8 +138,6 @@ def _written(decided: Decided, write: Write, record: CommitRecord) -> Landed:
         schema_json=write.schema_json,
         marking=Marking(log, program.columns, limit, program.placed),
     )
-    program.close()
-    return landed
 
 
 def _configuration(plan: Plan, definition: Definition) -> dict[str, str]:

@@ -9,6 +9,7 @@ table or follow its changes, so that they see only what changed; without readers
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
 from penstock.catalog.model import Action
@@ -88,7 +89,7 @@ class Write:
     change: Change
     applier: Applier
     program: Program
-    """What computed the change: it holds rows in Spark until the commit is made."""
+    """What computed the change: it may hold rows in Spark, which the commit takes."""
     schema_json: str | None = None
     """The schema that an overwrite brings."""
 
@@ -113,6 +114,10 @@ class _Work:
     """A decided refresh while its change is computed."""
 
     decided: Decided
+    programs: ExitStack
+    """Closes every program of this work, and with it what is cached in Spark."""
+    stages: bool = True
+    """Many rows may be written into the storage's folder before they are committed; not by callers that only read."""
     reads: list[Read] = field(default_factory=list)
     """What the programs of this refresh read, those that were given up included."""
 
@@ -156,7 +161,7 @@ class _Work:
     def program(self, on_driver: bool, timed: Timed = untimed) -> Program:
         """A program over this work's interval."""
         workspace = self.workspace
-        return Program(
+        program = Program(
             spark=workspace.session,
             logs={source.id: workspace.logs.at(source.path) for source in self.plan.bound.sources},
             interval=self.interval,
@@ -170,6 +175,8 @@ class _Work:
             timed=timed,
             reads=self.reads,
         )
+        self.programs.callback(program.close)
+        return program
 
     @property
     def large(self) -> LargeSources:
@@ -213,26 +220,38 @@ class _Work:
         )
 
 
-def compute(decided: Decided, timed: Timed, progress: ReportStage) -> Computed:
-    """The change that the decision asks for."""
-    work, decision = _Work(decided), decided.decision
+def compute(decided: Decided, timed: Timed, progress: ReportStage, until: ExitStack) -> Computed:
+    """The change that the decision asks for; its rows may be cached in Spark `until` the end."""
+    work, decision = _Work(decided, until.enter_context(ExitStack())), decided.decision
     if decision.action is Action.INCREMENTAL:
-        return _incremental(work, decision, timed, progress)
+        found = _incremental(work, decision, timed)
+        if isinstance(found, Computed):
+            return found
+        # The query itself is the judge of whether the data is at fault.
+        code, why = "DELTA_RAISED", f"the delta query raised where the query does not: {found.splitlines()[0]}"
+        return _overwrite(work, Decision(Action.REINITIALIZE, code, with_link(code, why)), timed, progress)
     if decision.action is Action.FULL and work.pin.record is not None and decided.wants_difference:
         return _difference(work, decision, timed, progress)
     return _overwrite(work, decision, timed, progress)
 
 
-def _incremental(work: _Work, decision: Decision, timed: Timed, progress: ReportStage) -> Computed:
+def compute_delta(decided: Decided, timed: Timed, until: ExitStack) -> Computed | None:
+    """The change of an INCREMENTAL decision, for callers that only read; None if its delta query raises."""
+    work = _Work(decided, until.enter_context(ExitStack()), stages=False)
+    found = _incremental(work, decided.decision, timed)
+    return found if isinstance(found, Computed) else None
+
+
+def _incremental(work: _Work, decision: Decision, timed: Timed) -> Computed | str:
+    """The change, or why the delta query raised."""
     raised = ""
     for netted in (False, True):
         try:
             return _delta(work, decision, timed, netted)
         except QueryFailed as error:
             raised = str(error.facts["why"])
-    # The query itself is the judge of whether the data is at fault.
-    code, why = "DELTA_RAISED", f"the delta query raised where the query does not: {raised.splitlines()[0]}"
-    return _overwrite(work, Decision(Action.REINITIALIZE, code, with_link(code, why)), timed, progress)
+            work.programs.close()
+    return raised
 
 
 def _delta(work: _Work, decision: Decision, timed: Timed, netted: bool) -> Computed:
@@ -281,10 +300,9 @@ def _ready(
     """A finished change, checked and ready to be committed."""
     _check(work, program, rows, total)
     if total.rows == 0:
-        program.close()
         return Computed(work.decided, decision, work.figures(0, 0, 0, rows_in, 0), None)
     ready = as_change(work.plan.store, rows, plain)
-    if work.settings.apply == "auto":
+    if work.stages and work.settings.apply == "auto":
         ready = staged(ready, work.decided.pinned.storage, work.pin)
     events = total.inserted + total.deleted - total.updated
     figures = work.figures(total.inserted, total.deleted, events, rows_in, total.rows)
@@ -354,7 +372,7 @@ def _overwrite(work: _Work, decision: Decision, timed: Timed, progress: ReportSt
         stageable = work.settings.apply == "auto" and same_columns(schema, layout_of(work.pin.handle).schema_json)
         first = decision.reason_code == "FIRST_FILL" or decision.action is Action.REINITIALIZE
         place = (work.decided.pinned.storage, work.pin) if stageable else None
-        ready = whole_table(fresh, program.on_driver, place, first)
+        ready = whole_table(program, fresh, place, first)
         progress("check", 1)
         doubled = check_unique(program, ready, fresh.schema, store.key or ()) if work.definition.key else None
         if doubled is not None:

@@ -6,7 +6,7 @@ the commit a conflict.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -17,6 +17,9 @@ from penstock.engine.write.handles import Handles
 from penstock.engine.write.storage import Storage
 from penstock.engine.write.storage_state import Pin, StorageState, storage_state
 from penstock.errors import SourceCopied
+
+Redefine = Callable[[Definition], Definition]
+"""From the stored definition to the one that is to be put in force instead."""
 
 
 @dataclass(frozen=True)
@@ -64,10 +67,11 @@ def see(meta: StreamTableMeta, pins: Pins, logs: Logs) -> Seen:
     return Seen(meta, Definition.from_json(state.definition), state, pins)
 
 
-def pin(meta: StreamTableMeta, pins: Pins, wanted: Definition | None, logs: Logs, handles: Handles) -> Pinned:
-    """The stream table with a handle; `wanted` is a definition to put in force instead of the stored one."""
+def pin(meta: StreamTableMeta, pins: Pins, wanted: Redefine | None, logs: Logs, handles: Handles) -> Pinned:
+    """The stream table with a handle; `wanted` gives a definition to put in force instead of the stored one."""
     log = logs.at(meta.path)
     storage = Storage.open(meta.path, handles.take(log))
     state = storage.pin(log)
-    definition = wanted or Definition.from_json(state.definition)
+    stored = Definition.from_json(state.definition)
+    definition = stored if wanted is None else wanted(stored)
     return Pinned(meta, definition, state, pins, storage, redefines=wanted is not None)

@@ -116,7 +116,7 @@ def _survey(seen: Seen, witnesses: Witnesses) -> Surveyed:
             continue
         log, dependency = logs.at(path), known.get(source)
         name, used = (dependency.source_name, dependency.columns_used) if dependency is not None else (path, ())
-        change, reason = _change(log, name, source, before, pins)
+        change, reason = changed_since(log, name, source, before, pins.versions)
         if not used and not definition.reads:
             # It was defined before a query with no operator tree was asked what it uses.
             used = (*change.end.schema.names, *change.drift.dropped, *change.drift.renamed)
@@ -181,10 +181,14 @@ def _of_the_function(name: str, held: str, function_hash: Callable[[str], str | 
     return None if now == held else ("UDF_CHANGED", f"function {name} was redefined")
 
 
-def _change(
-    log: DeltaLog, name: str, source: str, before: Frontier | None, pins: Pins
+def changed_since(
+    log: DeltaLog, name: str, source: str, before: Frontier | None, pinned: Mapping[str, int]
 ) -> tuple[ChangeSet, Reason | None]:
-    after = pins.versions[source] if source in pins.versions else log.latest_version()
+    """What happened to a source since the frontier up to its pinned version, or to its newest one; never back.
+
+    Where the logs no longer say it: nothing, and why all rows must be computed anew.
+    """
+    after = pinned[source] if source in pinned else log.latest_version()
     start = before.version(source) if before is not None and source in before.sources else after
     if start > after and log.latest_version() >= start:
         after = start
