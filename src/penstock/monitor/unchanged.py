@@ -11,7 +11,6 @@ from __future__ import annotations
 from penstock.catalog.model import StreamTableMeta
 from penstock.engine.delta.definition import Definition
 from penstock.engine.write.storage_state import StorageState, storage_state
-from penstock.errors import PenstockError
 from penstock.refresh.stages.pin import Pins, Seen
 from penstock.refresh.warehouse import Warehouse
 
@@ -34,7 +33,7 @@ def _is_still(warehouse: Warehouse, meta: StreamTableMeta) -> bool:
     try:
         found = storage_state(warehouse.logs.at(meta.path))
         definition = Definition.from_json(found.definition)
-    except (PenstockError, KeyError, ValueError):
+    except Exception:
         return False
     if (definition.views or definition.functions) and not warehouse.has_started:
         return False
@@ -46,8 +45,9 @@ def surveyed(warehouse: Warehouse, meta: StreamTableMeta, found: StorageState) -
     try:
         definition = Definition.from_json(found.definition)
         situation = warehouse.refresher.survey(Seen(meta, definition, found, Pins({}, warehouse.now())))
-    except (PenstockError, KeyError, ValueError):
-        # A source that cannot be read is a finding of its own.
+    except Exception:
+        # Whatever it is, a Spark that is gone included: a source that cannot be read is a finding of its own, and who
+        # asks for the health of a warehouse is answered.
         return None, False
     ours = definition.hash == meta.definition_hash and found.unset is None and situation.before is not None
     still = situation.rebuild is None and not situation.data_changed and not definition.volatile
