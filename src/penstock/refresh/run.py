@@ -47,7 +47,7 @@ from penstock.refresh.stages.decide import Decided, decide
 from penstock.refresh.stages.fuse import check_fuse
 from penstock.refresh.stages.pin import Pinned, Pins, Seen, pin, see
 from penstock.refresh.stages.plan import plan
-from penstock.refresh.stages.survey import Reason, Surveyed, Witnesses, survey, with_basis
+from penstock.refresh.stages.survey import DependenciesOf, Reason, Surveyed, Witnesses, survey, with_basis
 from penstock.settings import Settings
 
 _log = logging.getLogger("penstock.refresh")
@@ -140,9 +140,12 @@ class Refresher:
         attempt.ended = time.perf_counter()
         return Quiet(attempt, surveyed, surveyed.before, seen.state.version)
 
-    def survey(self, seen: Seen, earlier: Surveyed | None = None) -> Surveyed:
-        """What a refresh of the stream table to its pins would find."""
-        surveyed = survey(seen, self._witnesses, earlier)
+    def survey(
+        self, seen: Seen, earlier: Surveyed | None = None, dependencies: DependenciesOf | None = None
+    ) -> Surveyed:
+        """What a refresh of the stream table to its pins would find, for callers that know its `dependencies` too."""
+        witnesses = self._witnesses if dependencies is None else replace(self._witnesses, dependencies=dependencies)
+        surveyed = survey(seen, witnesses, earlier)
         reach(Failpoint.CLASSIFIED)
         return surveyed
 
