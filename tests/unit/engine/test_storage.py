@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,15 @@ from penstock.engine.write.delta_rs_errors import translated
 from penstock.engine.write.merge_predicate import OP
 from penstock.engine.write.storage import Storage
 from penstock.engine.write.table_properties import DELETION_VECTORS, Layout, key_configuration
-from penstock.errors import CommitConflict, InternalError, StorageError, StorageMissing, TableExists, UnstorableColumn
+from penstock.errors import (
+    CommitConflict,
+    InternalError,
+    StorageError,
+    StorageMissing,
+    SystemTrouble,
+    TableExists,
+    UnstorableColumn,
+)
 from penstock.names import WEIGHT
 from stored import ID, SAMPLES, Model, action_kinds, apply_now, bag, record, schema, table
 
@@ -243,22 +252,33 @@ class TestCommit:
         with pytest.raises(InternalError, match="touched no row"):
             apply_now(storage, upsert((9, "a"), op="d"))
 
-    def test_an_error_after_the_commit_does_not_undo_it(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    @pytest.mark.parametrize(
+        "error",
+        [
+            DeltaError("the checkpoint could not be written"),
+            OSError(errno.ENOSPC, "No space left on device"),
+            OSError(errno.ETIMEDOUT, "Connection timed out"),
+        ],
+        ids=["storage", "disk", "network"],
+    )
+    def test_an_error_after_the_commit_does_not_undo_it(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+    ) -> None:
         right = apply_delta_rs.apply
 
         def fails_afterwards(*given: Any, **more: Any) -> None:
             right(*given, **more)
-            raise DeltaError("the checkpoint could not be written")
+            raise error
 
         storage = create(tmp_path)
         monkeypatch.setattr(apply_delta_rs, "apply", fails_afterwards)
         assert apply_now(storage, upsert((1, "a"))).version == 1
 
         def fails_before(*_: Any, **__: Any) -> None:
-            raise DeltaError("the disk is full")
+            raise error
 
         monkeypatch.setattr(apply_delta_rs, "apply", fails_before)
-        with pytest.raises(StorageError, match="disk is full"):
+        with pytest.raises((StorageError, SystemTrouble)):
             apply_now(storage, upsert((1, "b")))
 
     def test_a_record_of_another_stream_table_is_refused(self, tmp_path: Path) -> None:
