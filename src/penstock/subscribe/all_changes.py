@@ -148,10 +148,13 @@ class AllChanges:
 
     def _take_in(self) -> None:
         before = self._ring.current_lsn()
-        if self._tables.journal() or self._catalog.last_position() > before:
-            self._fill()
-        if self._ring.current_lsn() > before:
-            self._notify()
+        try:
+            if self._tables.journal() or self._catalog.last_position() > before:
+                self._fill()
+        finally:
+            # What was taken in before an error is there for those who wait.
+            if self._ring.current_lsn() > before:
+                self._notify()
 
     def _fill(self) -> None:
         """Bring the ring up to the journal's end."""
