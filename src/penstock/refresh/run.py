@@ -267,7 +267,9 @@ class Refresher:
             in_force = computed.redefined or pinned.definition
             decided.planned.workspace.keep(in_force, decided.surveyed.schemas, decided.plan)
         result = self._recorder.completed(attempt, held, committed)
-        self._handles.give(self._logs.at(meta.path), pinned.state.handle)
+        # The refresh is done; without the handle the next one opens the table anew.
+        with suppress(Exception):
+            self._handles.give(self._logs.at(meta.path), pinned.state.handle)
         progress("record", 3)
         return result
 
