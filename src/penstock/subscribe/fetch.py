@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 from penstock.changes.wire.commit_changes import CommitChanges
+from penstock.subscribe.commit_notice import CommitNotice
 from penstock.subscribe.event_queue import LinedUp, lined_up
 from penstock.subscribe.inbox import Due, Inbox
 from penstock.subscribe.position import Fetched, Position
@@ -44,6 +45,8 @@ class Fetcher:
         self._fetched: Fetched | None = None
         self._events: Sequence[LinedUp] | None = None
         """Those of the item that waits to be taken, once they are made."""
+        self._ahead: list[CommitNotice] = []
+        """Commits after those that wait in the inbox, if it has no room for them."""
         self._reading = threading.Lock()
 
     def has_item(self) -> bool:
@@ -138,7 +141,13 @@ class Fetcher:
 
     def _catch_up(self) -> None:
         """Let commits wait that there was no room for when they came."""
+        # The log is walked from its end, so what it shows is kept; and whoever holds the turn stops the whole feed.
+        self._look_ahead()
         with self._table.turn:
-            notices = self._table.notices(self._table.after(self._position.version))
+            self._look_ahead()
             with self._signal:
-                self._inbox.catch_up(notices)
+                self._ahead = self._inbox.catch_up(self._ahead)
+
+    def _look_ahead(self) -> None:
+        last = self._ahead[-1].version if self._ahead else self._position.version
+        self._ahead += self._table.notices(self._table.after(last))
