@@ -16,6 +16,7 @@ import pytest
 from penstock.catalog.model import JournalEntry
 from penstock.changes.ring.row_event import ChangeEvent
 from penstock.errors import NotRetained, StorageUnreachable
+from penstock.subscribe import all_changes
 from penstock.subscribe.all_changes import AllChanges
 from penstock.testing.published import Published, PublishedTable
 
@@ -240,6 +241,26 @@ def test_readers_wait_on_an_event_loop_without_threads(world: Published, opened:
         return await asyncio.gather(*waiting)
 
     assert asyncio.run(many()) == [True] * 200
+
+
+def test_while_no_log_moves_the_catalog_is_asked_for_nothing(
+    world: Published, opened: list[AllChanges], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    every = ring(world, opened, 100)
+    sales = one(world, "sales")
+    every.catch_up()
+    catalog = world.tables._warehouse.catalog
+    read, asked = catalog.journal, list[int]()
+    monkeypatch.setattr(all_changes, "TABLES_SECONDS", 3600.0)
+    with every._tables.turn:
+        monkeypatch.setattr(catalog, "last_position", None)
+        monkeypatch.setattr(catalog, "journal", lambda after, most: (asked.append(after), read(after, most))[1])
+        for _ in range(10):
+            every._take_in()
+        assert asked == []
+        sales.commit(put=[{"k": 1, "v": 1}])
+        every._take_in()
+        assert every.stats().current_lsn == 1
 
 
 def test_who_waits_is_woken_by_what_came_before_an_error(
