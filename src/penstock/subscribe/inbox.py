@@ -40,9 +40,6 @@ class Inbox:
         self._moment: int | None = None
         self._delivered_moment: int | None = None
 
-    def __len__(self) -> int:
-        return len(self._commits)
-
     @property
     def dropped(self) -> int:
         """Events that were left out so far."""

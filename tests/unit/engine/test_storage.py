@@ -20,7 +20,7 @@ from penstock.engine.write.commit_notes import layout_note
 from penstock.engine.write.delta_rs_errors import translated
 from penstock.engine.write.merge_predicate import OP
 from penstock.engine.write.storage import Storage
-from penstock.engine.write.table_properties import DELETION_VECTORS, Layout, key_configuration
+from penstock.engine.write.table_properties import DELETION_VECTORS, Layout, key_configuration, layout_of
 from penstock.errors import (
     CommitConflict,
     InternalError,
@@ -47,7 +47,7 @@ def upsert(*rows: tuple[int | None, str], op: str = "u") -> Change:
 
 
 def stored(storage: Storage) -> Any:
-    return bag(storage.pin().handle.to_pyarrow_table(), storage.layout.schema_json)
+    return bag(storage.pin().handle.to_pyarrow_table(), layout_of(storage.pin().handle).schema_json)
 
 
 class TestStorage:
@@ -56,7 +56,7 @@ class TestStorage:
         found = Storage.open(tmp_path / "a table")
         assert found.table_id == made.table_id
         assert found.version == 0
-        assert found.layout == Layout(json.dumps(json.loads(KEYED), separators=(",", ":")), ("k",))
+        assert layout_of(found.pin().handle) == Layout(json.dumps(json.loads(KEYED), separators=(",", ":")), ("k",))
         assert found.stream_table_id == ID
         assert found.configuration["penstock.definition"] == '{"query": "select \'${x}\'"}'
         assert found.configuration["delta.enableChangeDataFeed"] == "true"
@@ -65,7 +65,7 @@ class TestStorage:
     @pytest.mark.parametrize("key", [None, (), ("k", "v")])
     def test_the_key_is_kept(self, tmp_path: Path, key: tuple[str, ...] | None) -> None:
         create(tmp_path, key=key)
-        assert Storage.open(tmp_path / "a table").layout.key == key
+        assert layout_of(Storage.open(tmp_path / "a table").pin().handle).key == key
 
     def test_an_existing_table_is_not_taken_over(self, tmp_path: Path) -> None:
         create(tmp_path)
@@ -106,7 +106,7 @@ class TestStorage:
         storage.set_configuration({"penstock.definition": "{}", **key_configuration(("k", "at"))})
         pin = storage.pin()
         assert (pin.version, pin.foreign, pin.damaged, pin.not_fast) == (1, (), None, None)
-        assert storage.layout.key == ("k", "at")
+        assert layout_of(storage.pin().handle).key == ("k", "at")
         assert storage.configuration["penstock.definition"] == "{}"
 
 

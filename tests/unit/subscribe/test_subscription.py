@@ -121,7 +121,7 @@ def test_net_gives_all_that_waits_as_one(world: Published, bag: PublishedTable) 
         for v in (1, 2, 3):
             bag.commit(put=[row(v)])
         bag.commit(drop=[row(2)])
-        wait_until(lambda: len(subscription._inbox) == 4)
+        wait_until(lambda: len(subscription._inbox._commits) == 4)
         assert subscription.resume()
         changes = subscription.next_commit(WAIT)
         assert changes is not None
