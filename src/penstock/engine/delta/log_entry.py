@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any, Final
@@ -29,6 +29,9 @@ FileKey = tuple[str, str | None]
 
 The spelling counts, as it does for Spark: `p=ž` and `p=%C5%BE` are two entries, even if they mean one file.
 """
+
+STATISTICS_STEP: Final = timedelta(milliseconds=1)
+"""Writers cut moments in statistics to whole milliseconds, so a stored value can lie so far outside its bounds."""
 
 _ESCAPE = re.compile(r"%[0-9a-fA-F]{2}")
 _UNREAD: Final = -1
