@@ -2,8 +2,8 @@
 
     kept  =  the longest tail, in order of last use, whose sizes add up to at most the limit
 
-At least `least` values are kept, however large they are. A value that no caller has used for `idle` seconds goes when
-the next one is put.
+A value that is larger than the limit by itself is not kept, and drives no other out; but at least `least` values are
+kept, however large they are. A value that no caller has used for `idle` seconds goes when the next one is put.
 """
 
 from __future__ import annotations
@@ -62,9 +62,10 @@ class RecentlyUsed(Generic[K, V]):
         """Keep a value, in the place of another of the same key, and drop the oldest ones that are too much."""
         with self._lock:
             self._drop(key)
-            now = self._stopwatch()
-            self._held[key] = value, now
-            self._total += self._size(value)
+            now, size = self._stopwatch(), self._size(value)
+            if size <= self._limit or self._least:
+                self._held[key] = value, now
+                self._total += size
             while len(self._held) > self._least:
                 first = next(iter(self._held))
                 if self._total <= self._limit and self._held[first][1] >= now - self._idle:

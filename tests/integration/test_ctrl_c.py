@@ -14,7 +14,6 @@ from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
-import psutil
 import pytest
 
 import penstock
@@ -129,13 +128,18 @@ def _interrupted(arguments: list[str], is_time: Callable[[], bool]) -> tuple[int
         assert time.monotonic() < deadline
         assert process.poll() is None
         time.sleep(0.2)
-    started = psutil.Process(process.pid).children(recursive=True)
-    assert any("java" in each.name() for each in started)
+    [jvm] = _children(process.pid)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=PATIENCE)
-    _, alive = psutil.wait_procs(started, timeout=PATIENCE)
-    assert alive == []
+    assert select.select([jvm], [], [], PATIENCE)[0], "its JVM is still there"
+    os.close(jvm)
     return process.returncode, said
+
+
+def _children(pid: int) -> list[int]:
+    """A handle of every process that a process has started; it can be read once that process has ended."""
+    lists = [each.read_text().split() for each in Path("/proc", str(pid), "task").glob("*/children")]
+    return [os.pidfd_open(int(number)) for numbers in lists for number in numbers]
 
 
 def _assert_well(folder: Path) -> None:

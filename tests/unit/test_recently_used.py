@@ -27,12 +27,20 @@ def test_sizes_add_up_and_another_value_of_a_key_takes_the_place_of_the_first() 
 
 
 def test_a_value_that_is_larger_than_the_limit_is_kept_only_if_one_must_be() -> None:
-    for least, kept in ((0, 0), (1, 1)):
+    for least, kept in ((0, ["small"]), (1, ["large"])):
         held: RecentlyUsed[str, bytes] = RecentlyUsed(2, len, least=least)
         held.put("small", b"1")
         held.put("large", b"123")
-        assert len(held) == kept
-        assert ("large" in held) == bool(kept)
+        assert held.keys() == kept
+
+
+def test_a_value_that_is_too_large_leaves_none_of_its_key() -> None:
+    held: RecentlyUsed[str, bytes] = RecentlyUsed(3, len)
+    held.put("other", b"1")
+    held.put("grows", b"12")
+    held.put("grows", b"1234")
+    assert held.keys() == ["other"]
+    assert held.get("grows") is None
 
 
 def test_an_idle_value_goes_when_the_next_one_comes() -> None:

@@ -24,7 +24,7 @@ from penstock.engine.spark.handed_in import SparkSession
 from penstock.engine.spark.session import check_session, start_session
 from penstock.monitor.json_log import log_to
 from penstock.monitor.monitor import Monitor
-from penstock.monitor.unchanged import is_unchanged
+from penstock.monitor.unchanged import UnchangedByLogs
 from penstock.refresh.warehouse import Warehouse
 from penstock.settings import Settings
 
@@ -73,7 +73,7 @@ def open_monitor(warehouse: Warehouse) -> Monitor:
         warehouse.now,
         f"penstock:{warehouse.root}",
         lambda: lost_names(warehouse),
-        partial(is_unchanged, warehouse),
+        partial(UnchangedByLogs, warehouse),
     )
     warehouse.tell, warehouse.observe = monitor.tell, monitor.observe
     return monitor

@@ -26,7 +26,7 @@ from penstock.lang import PassThrough
 from penstock.lang.plain_refresh import PlainRefresh
 from penstock.lang.written import inserted_into
 from penstock.layout.retention import guard_vacuum
-from penstock.monitor.unchanged import is_unchanged
+from penstock.monitor.unchanged import UnchangedByLogs
 from penstock.monitor.views import views_in
 from penstock.names import TableName
 from penstock.refresh.keep_names import keep_names
@@ -50,7 +50,7 @@ def run_in_spark(warehouse: Warehouse, statement: PassThrough, yes: bool) -> Dat
         warehouse.catalog,
         warehouse.now(),
         warehouse.settings.min_target_lag,
-        partial(is_unchanged, warehouse),
+        partial(UnchangedByLogs, warehouse),
     )
     with rows_as_views(spark, views), statement_errors(spark, statement.sql):
         count_inserted = _row_counter(warehouse, statement)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 from warnings import warn
@@ -33,7 +34,7 @@ from penstock.monitor.info import info
 from penstock.monitor.picture import GraphPicture, picture
 from penstock.monitor.stats import StatsRow, stats
 from penstock.monitor.status import StatusRow, status
-from penstock.monitor.unchanged import is_unchanged
+from penstock.monitor.unchanged import UnchangedByLogs
 from penstock.names import TableName
 from penstock.reading.audit import AuditReport
 from penstock.reading.explain import Explanation
@@ -281,7 +282,9 @@ class StreamTables:
         """One row per stream table."""
         keep_names(self._warehouse)
         warehouse = self._warehouse
-        return status(warehouse.catalog, warehouse.now(), warehouse.settings.min_target_lag, self._is_unchanged)
+        return status(
+            warehouse.catalog, warehouse.now(), warehouse.settings.min_target_lag, partial(UnchangedByLogs, warehouse)
+        )
 
     pgt_status = status
 
@@ -396,9 +399,10 @@ class StreamTables:
 
     def info(self, name: str | None = None) -> list[dict[str, Any]]:
         """Everything the catalog knows, per stream table."""
-        catalog = self._warehouse.catalog
-        tables = catalog.get_all() if name is None else [self._find(name)]
-        return info(catalog, tables, self._warehouse.now(), self._warehouse.settings.min_target_lag, self._is_unchanged)
+        warehouse = self._warehouse
+        tables = warehouse.catalog.get_all() if name is None else [self._find(name)]
+        unchanged = partial(UnchangedByLogs, warehouse)
+        return info(warehouse.catalog, tables, warehouse.now(), warehouse.settings.min_target_lag, unchanged)
 
     def stats(self) -> list[StatsRow]:
         """The totals of every stream table since its creation or the last reset."""
@@ -438,9 +442,6 @@ class StreamTables:
     def lost(self) -> list[str]:
         """Stream tables that lie in the warehouse and are missing from its catalog; `repair` restores them."""
         return lost_names(self._warehouse)
-
-    def _is_unchanged(self, meta: StreamTableMeta) -> bool:
-        return is_unchanged(self._warehouse, meta)
 
     def _name(self, name: str) -> TableName:
         return full_name(self._warehouse, name)

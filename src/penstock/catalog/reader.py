@@ -85,10 +85,6 @@ class CatalogReader(ABC):
         """The same of all stream tables but this one."""
 
     @abstractmethod
-    def get_refresh(self, refresh_id: str) -> RefreshRecord | None:
-        """One line of history, or None."""
-
-    @abstractmethod
     def counters(self, stream_table_id: int) -> Counters:
         """The totals of one stream table."""
 

@@ -175,11 +175,6 @@ class SqlReader(CatalogReader):
             ).fetchall()
         return self._as(rows.read_refresh, found)
 
-    def get_refresh(self, refresh_id: str) -> RefreshRecord | None:
-        with self._read() as db:
-            found = db.execute("SELECT * FROM refresh_history WHERE refresh_id = ?", (refresh_id,)).fetchall()
-        return next(iter(self._as(rows.read_refresh, found)), None)
-
     def counters(self, stream_table_id: int) -> Counters:
         with self._read() as db:
             found = db.execute("SELECT * FROM counters WHERE stream_table_id = ?", (stream_table_id,)).fetchall()

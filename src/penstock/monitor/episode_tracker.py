@@ -29,7 +29,7 @@ class EpisodeTracker:
         settings: Callable[[], Settings],
         unchanged: Unchanged = unknown,
     ) -> None:
-        """`unchanged` says of a stream table whether its rows are right."""
+        """`unchanged` says, for each check, whose rows are right."""
         self._catalog = catalog
         self._pending = pending
         self._settings = settings

@@ -55,7 +55,7 @@ class Monitor:
         unchanged: Unchanged = unknown,
     ) -> None:
         """`namespace` is what lineage calls the warehouse; `lost`, which stream tables the catalog does not know;
-        `unchanged`, whether the rows of one are right.
+        `unchanged`, for each report, whose rows are right.
 
         Where alerts and lineage go is settled here; other settings are looked up as they are needed.
         """

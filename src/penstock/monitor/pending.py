@@ -15,6 +15,7 @@ from typing import Final
 from penstock.catalog.model import Dependency, SourceType, StreamTableMeta
 from penstock.catalog.reader import CatalogReader
 from penstock.engine.delta.interval import classify
+from penstock.engine.delta.log_storage import Stamp
 from penstock.engine.run.workspace import Logs
 from penstock.errors import PenstockError
 
@@ -36,13 +37,23 @@ class Pending:
     """The changes since the frontier cannot be read; the next refresh says why."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What an interval held, and the file of its last commit: another table may count up to the same version."""
+
+    before: int
+    after: int
+    stamp: Stamp | None
+    pending: Pending
+
+
 class PendingChanges:
     """Looks at the logs, and remembers what it saw of them."""
 
     def __init__(self, catalog: CatalogReader, logs: Logs) -> None:
         self._catalog = catalog
         self._logs = logs
-        self._seen: dict[tuple[str, str], tuple[int, int, Pending]] = {}
+        self._seen: dict[tuple[str, str], _Seen] = {}
         self._looking = threading.Lock()
 
     def __call__(self) -> list[Pending]:
@@ -75,15 +86,18 @@ class PendingChanges:
             log = self._logs.at(reads.source_path)
             after = log.latest_version()
             held = self._seen.get(key)
-            if held is not None and held[:2] == (before, after):
-                return held[2]
-            grown = held is not None and held[0] == before and held[1] < after and after - before > LONG
-            known, start = (held[2], held[1]) if held is not None and grown else (Pending(*key, 0, 0, 0), before)
+            known, start = Pending(*key, 0, 0, 0), before
+            if held is not None and held.before == before and held.stamp == log.stamp(held.after):
+                if held.after == after:
+                    return held.pending
+                if held.after < after and after - before > LONG:
+                    known, start = held.pending, held.after
+            stamp = log.stamp(after)
             change = classify(log, start, after, reads.source_id)
             if change.drift.recreated:
                 return Pending(*key, 0, 0, 0, unreadable=True)
             seen = Pending(*key, known.rows + change.rows_estimate, known.bytes + change.bytes, after - before)
         except (PenstockError, ValueError, OSError):
             return Pending(*key, 0, 0, 0, unreadable=True)
-        self._seen[key] = before, after, seen
+        self._seen[key] = _Seen(before, after, stamp, seen)
         return seen

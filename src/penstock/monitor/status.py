@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from penstock.catalog.model import Status, StreamTableMeta
+from penstock.catalog.model import Dependency, Status, StreamTableMeta
 from penstock.catalog.reader import CatalogReader
 from penstock.compile.reasons import with_link
 from penstock.graph.cycles import in_circles
@@ -16,13 +16,16 @@ from penstock.graph.lag import format_lag, resolve_lags
 from penstock.graph.order import without_circles
 from penstock.graph.wait import expected_waits
 
-Unchanged = Callable[[StreamTableMeta], bool]
+IsUnchanged = Callable[[StreamTableMeta], bool]
 """Says of a stream table whether its rows are right however old, because nothing they come from has changed."""
 
+Unchanged = Callable[[Iterable[StreamTableMeta], Iterable[Dependency]], IsUnchanged]
+"""Given all stream tables and what they read, gives who says so for one report."""
 
-def unknown(_: StreamTableMeta) -> bool:
-    """False for every stream table: without logs to look at, rows are as stale as they are old."""
-    return False
+
+def unknown(_: Iterable[StreamTableMeta], __: Iterable[Dependency]) -> IsUnchanged:
+    """Without logs to look at, rows are as stale as they are old."""
+    return lambda _: False
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,20 +76,21 @@ def status(
     catalog: CatalogReader, now: datetime, minimum: timedelta, unchanged: Unchanged = unknown
 ) -> list[StatusRow]:
     """Every stream table, by name; what is older than its lag is asked whether it is `unchanged`."""
-    tables = catalog.get_all()
-    graph = StreamGraph.build(tables, catalog.all_dependencies())
+    tables, dependencies = catalog.get_all(), catalog.all_dependencies()
+    graph = StreamGraph.build(tables, dependencies)
     ordered = without_circles(graph)
     lags = resolve_lags(ordered, minimum)
     waits = expected_waits(ordered, _durations(catalog, tables))
     stopped = {meta.table_id: str(meta.name) for meta in tables if meta.status in {Status.SUSPENDED, Status.ERROR}}
     if ordered is not graph:
         stopped |= {node.key: node.name for node in in_circles(graph)}
+    is_unchanged = unchanged(tables, dependencies)
     rows = []
     for meta in tables:
         held = lags[meta.table_id]
         current = None if meta.data_timestamp is None else max(now - meta.data_timestamp, timedelta(0))
         is_old = current is not None and current > held.lag
-        still = is_old and unchanged(meta)
+        still = is_old and is_unchanged(meta)
         reason = f"{meta.reason_code}: {meta.reason}" if meta.reason_code and meta.reason else meta.reason_code
         rows.append(
             StatusRow(

@@ -5,10 +5,9 @@ The author of a query over such a name saw the rows of the view; the stream tabl
 
 from __future__ import annotations
 
-from penstock.engine.bind.temporary_views import is_of_session
 from penstock.engine.spark.columns_as_defined import names_read
 from penstock.engine.spark.python_query import is_python
-from penstock.engine.spark.registry import kind_of
+from penstock.engine.spark.registry import has_temporary_view, kind_of
 from penstock.errors import QueryInvalid
 from penstock.names import TableName, quote
 from penstock.refresh.warehouse import Warehouse
@@ -19,7 +18,7 @@ def refuse_hidden(warehouse: Warehouse, query: str, schema: str) -> None:
     if is_python(query):
         return
     for parts in names_read(warehouse.spark, query):
-        if len(parts) == 1 and is_of_session(warehouse.spark, parts[0]):
+        if len(parts) == 1 and has_temporary_view(warehouse.spark, parts[0]):
             hidden = TableName(schema, parts[0].lower())
             kind = "stream table" if warehouse.catalog.find(hidden) else kind_of(warehouse.spark, hidden) or "table"
             raise QueryInvalid(

@@ -47,7 +47,7 @@ from penstock.refresh.stages.decide import Decided, decide
 from penstock.refresh.stages.fuse import check_fuse
 from penstock.refresh.stages.pin import Pinned, Pins, Redefine, Seen, pin, see
 from penstock.refresh.stages.plan import plan
-from penstock.refresh.stages.survey import Reason, Surveyed, Witnesses, survey, with_basis
+from penstock.refresh.stages.survey import DependenciesOf, Reason, Surveyed, Witnesses, survey, with_basis
 from penstock.settings import Settings
 
 _log = logging.getLogger("penstock.refresh")
@@ -140,9 +140,12 @@ class Refresher:
         attempt.ended = time.perf_counter()
         return Quiet(attempt, surveyed, surveyed.before, seen.state.version)
 
-    def survey(self, seen: Seen, earlier: Surveyed | None = None) -> Surveyed:
-        """What a refresh of the stream table to its pins would find."""
-        surveyed = survey(seen, self._witnesses, earlier)
+    def survey(
+        self, seen: Seen, earlier: Surveyed | None = None, dependencies: DependenciesOf | None = None
+    ) -> Surveyed:
+        """What a refresh of the stream table to its pins would find, for callers that know its `dependencies` too."""
+        witnesses = self._witnesses if dependencies is None else replace(self._witnesses, dependencies=dependencies)
+        surveyed = survey(seen, witnesses, earlier)
         reach(Failpoint.CLASSIFIED)
         return surveyed
 
@@ -210,7 +213,9 @@ class Refresher:
             return pin(attempt.meta, pins, attempt.wanted, self._logs, self._handles)
 
     def _give_back(self, pinned: Pinned) -> None:
-        self._handles.give(self._logs.at(pinned.meta.path), pinned.state.handle)
+        # The work is done; without the handle the next refresh opens the table anew.
+        with suppress(Exception):
+            self._handles.give(self._logs.at(pinned.meta.path), pinned.state.handle)
 
     def _mended(self, attempt: Attempt, pinned: Pinned, held: HeldLease) -> Pinned:
         """The pinned table with the properties that its newest commit brought, and that a dead worker did not set."""

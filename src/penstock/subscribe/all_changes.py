@@ -38,6 +38,8 @@ from penstock.subscribe.warn_once import WarnOnce
 PRUNE_SECONDS: Final = 3600.0
 """Time between two searches for journal entries whose commits can no longer be read."""
 
+_NEVER: Final = float("-inf")
+
 _log = logging.getLogger("penstock.subscribe")
 
 
@@ -55,7 +57,7 @@ class AllChanges:
         self._trouble = WarnOnce(_log, "cannot follow the changes of %s now: %s")
         self._tables = FollowedTables(catalog, logs, self._trouble)
         self._stored = StoredEvents(catalog, self._tables, self._trouble)
-        self._pruned_at = float("-inf")
+        self._filled_at = self._pruned_at = _NEVER
         self._signal = Signal()
         """Notified when the ring has more."""
         self._tables.journal()
@@ -128,6 +130,7 @@ class AllChanges:
         """Take in everything that was committed up to now."""
         with self._tables.turn:
             self._tables.forget_lookup()
+            self._filled_at = _NEVER
             self._take_in()
 
     def look(self) -> None:
@@ -148,10 +151,16 @@ class AllChanges:
 
     def _take_in(self) -> None:
         before = self._ring.current_lsn()
-        if self._tables.journal() or self._catalog.last_position() > before:
-            self._fill()
-        if self._ring.current_lsn() > before:
-            self._notify()
+        try:
+            # The logs say when there is more, but for tables that only another process knows so far, or can read.
+            if self._tables.journal() or time.monotonic() - self._filled_at > TABLES_SECONDS:
+                self._filled_at = _NEVER
+                self._fill()
+                self._filled_at = time.monotonic()
+        finally:
+            # What was taken in before an error is there for those who wait.
+            if self._ring.current_lsn() > before:
+                self._notify()
 
     def _fill(self) -> None:
         """Bring the ring up to the journal's end."""

@@ -7,32 +7,40 @@ to acknowledge. So every event carries the position up to which everything is de
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable, Sequence
 
 from penstock.changes.wire.change_event import ChangeEvent
 from penstock.subscribe.commit_events import events_of
 from penstock.subscribe.position import Item
+
+LinedUp = tuple[int | None, ChangeEvent]
+"""An event, and the position up to which everything is delivered as long as it waits; a moment has none."""
+
+
+def lined_up(item: Item, before: int, together: bool) -> Sequence[LinedUp]:
+    """The events of an item, if everything up to `before` is delivered when it is taken.
+
+    With `together` they count as delivered only with the last of them.
+    """
+    if isinstance(item, int):
+        return [(None, ChangeEvent.watermark(item))]
+    together = together or item.refreshed is not None
+    safe = [before if together else int(lsns[0]) - 1 for _, _, _, lsns in item.runs()]
+    return list(zip(safe, events_of(item), strict=True))
 
 
 class EventQueue:
     """Events in the order of their delivery; the subscription's signal guards it."""
 
     def __init__(self) -> None:
-        self._events: deque[tuple[int | None, ChangeEvent]] = deque()
+        self._events: deque[LinedUp] = deque()
 
     def __len__(self) -> int:
         return len(self._events)
 
-    def add(self, item: Item, before: int, together: bool) -> None:
-        """Line up the events of an item that was taken when everything up to `before` was delivered.
-
-        With `together` its events count as delivered only with the last of them.
-        """
-        if isinstance(item, int):
-            self._events.append((None, ChangeEvent.watermark(item)))
-            return
-        together = together or item.refreshed is not None
-        safe = [before if together else int(lsns[0]) - 1 for _, _, _, lsns in item.runs()]
-        self._events.extend(zip(safe, events_of(item), strict=True))
+    def add(self, events: Iterable[LinedUp]) -> None:
+        """Let the events of an item that was taken wait."""
+        self._events.extend(events)
 
     def take(self) -> ChangeEvent | None:
         """The next event, if there is one."""

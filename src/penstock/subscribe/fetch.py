@@ -1,17 +1,20 @@
 """Reading what is due for one subscriber.
 
 One thread reads at a time, and the subscription stays usable meanwhile. What cannot be read is due again. What was read
-is kept until the subscriber takes it, even if the subscriber has stopped waiting for it.
+is kept until the subscriber takes it, even if the subscriber has stopped waiting for it. Who takes an item event by
+event takes it when they are made.
 """
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 from penstock.changes.wire.commit_changes import CommitChanges
+from penstock.subscribe.commit_notice import CommitNotice
+from penstock.subscribe.event_queue import LinedUp, lined_up
 from penstock.subscribe.inbox import Due, Inbox
 from penstock.subscribe.position import Fetched, Position
 from penstock.subscribe.signal import Signal
@@ -40,6 +43,10 @@ class Fetcher:
         self._choose, self._is_net = choose, delivery == "net"
         self._is_active = is_active
         self._fetched: Fetched | None = None
+        self._events: Sequence[LinedUp] | None = None
+        """Those of the item that waits to be taken, once they are made."""
+        self._ahead: list[CommitNotice] = []
+        """Commits after those that wait in the inbox, if it has no room for them."""
         self._reading = threading.Lock()
 
     def has_item(self) -> bool:
@@ -48,19 +55,28 @@ class Fetcher:
 
     def take(self) -> Fetched | None:
         """The item that was read; the caller holds the signal."""
-        fetched, self._fetched = self._fetched, None
+        fetched, self._fetched, self._events = self._fetched, None, None
         return fetched
 
-    async def fetch_async(self) -> None:
+    def events(self) -> Sequence[LinedUp] | None:
+        """The events of the item that waits to be taken, if they are made; the caller holds the signal."""
+        return self._events
+
+    async def fetch_async(self, one_by_one: bool = False) -> None:
         """Read the next item without blocking the event loop."""
         if self._is_at_hand():
-            self.fetch()
+            self.fetch(one_by_one)
         else:
             # If the coroutine is cancelled meanwhile, the thread still keeps what it reads.
-            await asyncio.to_thread(self.fetch)
+            await asyncio.to_thread(self.fetch, one_by_one)
 
-    def fetch(self) -> None:
-        """Read the next item, if there is one and none waits to be taken."""
+    def fetch(self, one_by_one: bool = False) -> None:
+        """Read the next item, if there is one and none waits to be taken; `one_by_one` makes its events, too."""
+        self._fetch()
+        if one_by_one:
+            self._line_up()
+
+    def _fetch(self) -> None:
         with self._reading:
             with self._signal:
                 if not self._may_read():
@@ -82,6 +98,18 @@ class Fetcher:
                 else:
                     # Nothing of it was chosen.
                     self._position.advance(fetched)
+
+    def _line_up(self) -> None:
+        with self._reading:
+            with self._signal:
+                fetched, before = self._fetched, self._position.lsn
+                if fetched is None or self._events is not None:
+                    return
+            # What cannot be made is made by the next call, and commits arrive meanwhile: the signal is free.
+            events = lined_up(fetched.item, before, together=self._is_net)
+            with self._signal:
+                if self._fetched is fetched:
+                    self._events = events
 
     def _may_read(self) -> bool:
         return self._fetched is None and self._is_active() and self._inbox.is_due()
@@ -113,7 +141,13 @@ class Fetcher:
 
     def _catch_up(self) -> None:
         """Let commits wait that there was no room for when they came."""
+        # The log is walked from its end, so what it shows is kept; and whoever holds the turn stops the whole feed.
+        self._look_ahead()
         with self._table.turn:
-            notices = self._table.notices(self._table.after(self._position.version))
+            self._look_ahead()
             with self._signal:
-                self._inbox.catch_up(notices)
+                self._ahead = self._inbox.catch_up(self._ahead)
+
+    def _look_ahead(self) -> None:
+        last = self._ahead[-1].version if self._ahead else self._position.version
+        self._ahead += self._table.notices(self._table.after(last))

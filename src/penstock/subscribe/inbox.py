@@ -40,9 +40,6 @@ class Inbox:
         self._moment: int | None = None
         self._delivered_moment: int | None = None
 
-    def __len__(self) -> int:
-        return len(self._commits)
-
     @property
     def dropped(self) -> int:
         """Events that were left out so far."""
@@ -108,11 +105,14 @@ class Inbox:
         self._snapshot = due.snapshot
         self._commits.put_back(due.notices)
 
-    def catch_up(self, notices: Sequence[CommitNotice]) -> None:
-        """Commits from the log that there was no room for when they came."""
+    def catch_up(self, notices: Sequence[CommitNotice]) -> list[CommitNotice]:
+        """Commits from the log that there was no room for when they came; returns those that have none now either."""
         self._commits.behind = False
-        for notice in notices:
+        for at, notice in enumerate(notices):
             self._commits.add(notice)
+            if self._commits.behind:
+                return list(notices[at:])
+        return []
 
     def commit_delivered(self) -> None:
         """One of the commits that the subscriber asked for was delivered."""

@@ -92,7 +92,7 @@ class Subscription:
         self.stream_table = changelog.name
         self.wants_progress = progress
         self.state = State.ACTIVE
-        self._feed, self._policy, self._delivery = feed, policy, delivery
+        self._feed, self._policy = feed, policy
         self._acknowledge = acknowledge
         self._error: PenstockError | None = None
         self._began_at = time.monotonic()
@@ -161,7 +161,7 @@ class Subscription:
             event = self._take_event()
             if event is not None:
                 return event
-            self._fetcher.fetch()
+            self._fetcher.fetch(one_by_one=True)
             self._line_up()
         return None
 
@@ -189,7 +189,7 @@ class Subscription:
             if event is not None:
                 yield event
                 continue
-            await self._fetcher.fetch_async()
+            await self._fetcher.fetch_async(one_by_one=True)
             self._line_up()
 
     async def commits_async(self) -> AsyncIterator[CommitChanges]:
@@ -314,10 +314,9 @@ class Subscription:
     def _line_up(self) -> None:
         """Take the item that was fetched, to deliver its events one by one."""
         with self._signal:
-            before = self.position
-            item = self._take_item()
-            if item is not None:
-                self._events.add(item, before, together=self._delivery == "net")
+            events = self._fetcher.events()
+            if events is not None and self._take_item() is not None:
+                self._events.add(events)
 
     def _take_event(self) -> ChangeEvent | None:
         with self._signal:

@@ -21,7 +21,7 @@ import penstock.engine.write.apply_delta_rs as apply_delta_rs
 from penstock.engine.write.apply import Applier, Change, ChangeKind
 from penstock.engine.write.merge_predicate import OP
 from penstock.engine.write.storage import Storage
-from penstock.engine.write.table_properties import Layout
+from penstock.engine.write.table_properties import Layout, layout_of
 from penstock.names import WEIGHT, quote
 from stored import ID, NAN, SAMPLES, Model, apply_now, bag, bits, schema, table
 
@@ -216,7 +216,7 @@ def test_an_overwrite_may_bring_other_columns(spark: SparkSession, tmp_path: Pat
     twins.apply("append", [row])
     twins.check()
     for storage in twins.tables.values():
-        assert storage.layout.fields == Layout(wide, None).fields
+        assert layout_of(storage.pin().handle).fields == Layout(wide, None).fields
         assert storage.configuration["penstock.id"] == ID
         assert storage.pin().not_fast is None
 

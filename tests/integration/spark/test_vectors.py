@@ -22,7 +22,7 @@ from penstock.engine.write.commit import Committed, Marking, carry_frontier
 from penstock.engine.write.marked_files import SPARSE_FILES
 from penstock.engine.write.merge_predicate import OP
 from penstock.engine.write.storage import Storage
-from penstock.engine.write.table_properties import CHECKPOINT_INTERVAL, Layout
+from penstock.engine.write.table_properties import CHECKPOINT_INTERVAL, Layout, layout_of
 from penstock.errors import CommitConflict
 from penstock.names import WEIGHT
 from penstock.testing.oracle import assert_exact
@@ -173,7 +173,7 @@ def test_a_stale_pin_loses_and_leaves_nothing_behind(spark: SparkSession, tmp_pa
     change = Change("bag", table(BAG, bag_change(held, chance), with_op=True))
     held.apply("append", [{**bag_value(chance), WEIGHT: 1}])
     files = {path for path in (tmp_path / "t").rglob("*") if path.is_file()}
-    marked = apply_vectors.mark(held.columns, held.log.snapshot(pin.version), held.storage.layout, change)
+    marked = apply_vectors.mark(held.columns, held.log.snapshot(pin.version), layout_of(pin.handle), change)
     assert marked is not None
     with pytest.raises(CommitConflict, match="has made version"):
         apply_vectors.apply(

@@ -35,7 +35,7 @@ def test_every_field_survives(catalog: SqlCatalog, add: Callable[..., int], now:
         started_at=now,
     )
     catalog.start_refresh(running)
-    assert catalog.get_refresh("r") == running
+    assert catalog.recent_history() == [running]
     finished = replace(
         running,
         action=Action.FULL,
@@ -64,8 +64,7 @@ def test_every_field_survives(catalog: SqlCatalog, add: Callable[..., int], now:
         lease_token=6,
     )
     catalog.finish_refresh(finished)
-    assert catalog.get_refresh("r") == finished
-    assert catalog.get_refresh("other") is None
+    assert catalog.recent_history() == [finished]
 
 
 def test_newest_first_and_no_more_than_asked(
@@ -180,11 +179,11 @@ def test_a_closed_row_says_so_and_cannot_be_finished_any_more(
     catalog.acquire_lease(a, current_owner(), MINUTE, now=now + MINUTE)
     later = now + MINUTE
     assert catalog.close_orphans(now=later) == ["r"]
-    closed = catalog.get_refresh("r")
+    (closed,) = catalog.recent_history()
     assert closed == replace(line, status=RefreshStatus.FAILED, ended_at=later, error_message="interrupted by restart")
     with pytest.raises(LeaseLost):
         catalog.finish_refresh(replace(line, status=RefreshStatus.COMPLETED, ended_at=later))
-    assert catalog.get_refresh("r") == closed
+    assert catalog.recent_history() == [closed]
     counters = catalog.counters(a)
     assert (counters.error_count, counters.refresh_count) == (1, 0)
     assert catalog.close_orphans(now=later) == []

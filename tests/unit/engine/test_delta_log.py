@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from penstock.engine.delta import log_entry
 from penstock.engine.delta.delta_log import DeltaLog
 from penstock.engine.delta.log_storage import LocalLog, ObjectStoreLog, local_path
 from penstock.errors import FrontierLost, SourceMissing, StorageUnreachable
@@ -88,6 +89,15 @@ def test_a_snapshot_is_kept_and_its_files_are_shared(table: Path) -> None:
     assert log.snapshot(1) is log.snapshot(1)
     shared = next(file for file in log.snapshot(1).files if file.path.endswith("b"))
     assert any(file is shared for file in log.snapshot(2).files)
+
+
+def test_the_rows_of_a_file_are_read_from_its_statistics_once(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(table, 3, add("d", stats=json.dumps({"numRecords": 5})))
+    write(table, 4, add("e"))
+    by_name = {file.name: file for file in DeltaLog(str(table)).snapshot().files}
+    assert (by_name["d"].rows, by_name["e"].rows) == (5, None)
+    monkeypatch.setattr(log_entry, "_parse_stats", None)
+    assert (by_name["d"].rows, by_name["e"].rows) == (5, None)
 
 
 def test_a_table_created_again_in_the_same_place_is_another_table(table: Path) -> None:

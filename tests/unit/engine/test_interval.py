@@ -10,6 +10,7 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 from test_delta_log import PROTOCOL, SCHEMA, add, metadata, remove, write
 
+from penstock.engine.delta import interval
 from penstock.engine.delta.delta_log import DeltaLog
 from penstock.engine.delta.drift import schema_drift
 from penstock.engine.delta.interval import ChangeSet, ChangeSetKind, Way, classify
@@ -228,6 +229,17 @@ def test_replaced_and_recreated(root: Path) -> None:
 def test_no_interval(root: Path) -> None:
     found = classify(DeltaLog(str(root)), 1, 1)
     assert (found.kind, found.rows_estimate, found.bytes) == (ChangeSetKind.NONE, 0, 0)
+    assert (found.before, found.after, found.insert_only, found.schema_change) == (1, 1, True, None)
+
+
+def test_of_no_interval_no_file_is_looked_at(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def looked(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(interval, "_ends", looked)
+    monkeypatch.setattr(interval, "_steps", looked)
+    assert not classify(DeltaLog(str(root)), 1, 1).data_changed
+    assert classify(DeltaLog(str(root)), 1, 1, table_id="an older one").drift.recreated
 
 
 def test_the_feed_counts_only_if_it_was_on_throughout(root: Path) -> None:
@@ -236,6 +248,8 @@ def test_the_feed_counts_only_if_it_was_on_throughout(root: Path) -> None:
     log = DeltaLog(str(root))
     assert classify(log, 2, 3).feed_on
     assert not classify(log, 1, 3).feed_on
+    assert classify(log, 2, 2).feed_on
+    assert not classify(log, 1, 1).feed_on
 
 
 def test_drift_by_name_and_by_name_in_files() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,16 @@ from penstock.engine.write.commit_notes import layout_note
 from penstock.engine.write.delta_rs_errors import translated
 from penstock.engine.write.merge_predicate import OP
 from penstock.engine.write.storage import Storage
-from penstock.engine.write.table_properties import DELETION_VECTORS, Layout, key_configuration
-from penstock.errors import CommitConflict, InternalError, StorageError, StorageMissing, TableExists, UnstorableColumn
+from penstock.engine.write.table_properties import DELETION_VECTORS, Layout, key_configuration, layout_of
+from penstock.errors import (
+    CommitConflict,
+    InternalError,
+    StorageError,
+    StorageMissing,
+    SystemTrouble,
+    TableExists,
+    UnstorableColumn,
+)
 from penstock.names import WEIGHT
 from stored import ID, SAMPLES, Model, action_kinds, apply_now, bag, record, schema, table
 
@@ -38,7 +47,7 @@ def upsert(*rows: tuple[int | None, str], op: str = "u") -> Change:
 
 
 def stored(storage: Storage) -> Any:
-    return bag(storage.pin().handle.to_pyarrow_table(), storage.layout.schema_json)
+    return bag(storage.pin().handle.to_pyarrow_table(), layout_of(storage.pin().handle).schema_json)
 
 
 class TestStorage:
@@ -47,7 +56,7 @@ class TestStorage:
         found = Storage.open(tmp_path / "a table")
         assert found.table_id == made.table_id
         assert found.version == 0
-        assert found.layout == Layout(json.dumps(json.loads(KEYED), separators=(",", ":")), ("k",))
+        assert layout_of(found.pin().handle) == Layout(json.dumps(json.loads(KEYED), separators=(",", ":")), ("k",))
         assert found.stream_table_id == ID
         assert found.configuration["penstock.definition"] == '{"query": "select \'${x}\'"}'
         assert found.configuration["delta.enableChangeDataFeed"] == "true"
@@ -56,7 +65,7 @@ class TestStorage:
     @pytest.mark.parametrize("key", [None, (), ("k", "v")])
     def test_the_key_is_kept(self, tmp_path: Path, key: tuple[str, ...] | None) -> None:
         create(tmp_path, key=key)
-        assert Storage.open(tmp_path / "a table").layout.key == key
+        assert layout_of(Storage.open(tmp_path / "a table").pin().handle).key == key
 
     def test_an_existing_table_is_not_taken_over(self, tmp_path: Path) -> None:
         create(tmp_path)
@@ -97,7 +106,7 @@ class TestStorage:
         storage.set_configuration({"penstock.definition": "{}", **key_configuration(("k", "at"))})
         pin = storage.pin()
         assert (pin.version, pin.foreign, pin.damaged, pin.not_fast) == (1, (), None, None)
-        assert storage.layout.key == ("k", "at")
+        assert layout_of(storage.pin().handle).key == ("k", "at")
         assert storage.configuration["penstock.definition"] == "{}"
 
 
@@ -243,22 +252,33 @@ class TestCommit:
         with pytest.raises(InternalError, match="touched no row"):
             apply_now(storage, upsert((9, "a"), op="d"))
 
-    def test_an_error_after_the_commit_does_not_undo_it(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    @pytest.mark.parametrize(
+        "error",
+        [
+            DeltaError("the checkpoint could not be written"),
+            OSError(errno.ENOSPC, "No space left on device"),
+            OSError(errno.ETIMEDOUT, "Connection timed out"),
+        ],
+        ids=["storage", "disk", "network"],
+    )
+    def test_an_error_after_the_commit_does_not_undo_it(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+    ) -> None:
         right = apply_delta_rs.apply
 
         def fails_afterwards(*given: Any, **more: Any) -> None:
             right(*given, **more)
-            raise DeltaError("the checkpoint could not be written")
+            raise error
 
         storage = create(tmp_path)
         monkeypatch.setattr(apply_delta_rs, "apply", fails_afterwards)
         assert apply_now(storage, upsert((1, "a"))).version == 1
 
         def fails_before(*_: Any, **__: Any) -> None:
-            raise DeltaError("the disk is full")
+            raise error
 
         monkeypatch.setattr(apply_delta_rs, "apply", fails_before)
-        with pytest.raises(StorageError, match="disk is full"):
+        with pytest.raises((StorageError, SystemTrouble)):
             apply_now(storage, upsert((1, "b")))
 
     def test_a_record_of_another_stream_table_is_refused(self, tmp_path: Path) -> None:

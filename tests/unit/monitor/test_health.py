@@ -40,7 +40,9 @@ def test_late_is_twice_the_target(catalog: SqliteCatalog, add: Add) -> None:
 def test_rows_that_nobody_changed_are_not_late(catalog: SqliteCatalog, add: Add) -> None:
     for name in ("revenue", "idle"):
         add(name, **FILLED)
-    seen = health(catalog, NOON + 9000 * SECOND, 60 * SECOND, unchanged=lambda meta: meta.name.table == "idle")
+    seen = health(
+        catalog, NOON + 9000 * SECOND, 60 * SECOND, unchanged=lambda *_: lambda meta: meta.name.table == "idle"
+    )
     assert seen.lag_exceeded == ("default.revenue",)
     assert seen.problems == ("default.revenue is older than twice its target lag",)
 

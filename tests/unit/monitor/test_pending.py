@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -90,6 +91,22 @@ def test_a_frontier_or_a_source_that_is_gone_is_told(catalog: SqliteCatalog, add
         ("default.other", True),
         ("default.revenue", True),
     ]
+
+
+def test_a_table_created_again_up_to_the_same_version_is_looked_at_again(
+    catalog: SqliteCatalog, add: Add, orders: Path
+) -> None:
+    add("revenue", {"orders": str(orders)}, **at(0))
+    pending = PendingChanges(catalog, Logs())
+    assert pending() == [Pending("default.revenue", "default.orders", 100, 10, 1)]
+    shutil.rmtree(orders)
+    write(orders, 0, PROTOCOL, metadata("orders"))
+    write(orders, 1, rows("restored", 7))
+    assert pending() == [Pending("default.revenue", "default.orders", 7, 10, 1)]
+    shutil.rmtree(orders)
+    write(orders, 0, PROTOCOL, metadata("another"))
+    write(orders, 1, rows("anew", 5))
+    assert pending() == [Pending("default.revenue", "default.orders", 0, 0, 0, unreadable=True)]
 
 
 def test_a_table_created_again_is_another_table(catalog: SqliteCatalog, add: Add, tmp_path: Path) -> None:

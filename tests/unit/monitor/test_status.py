@@ -22,7 +22,7 @@ def test_only_what_is_older_than_its_lag_is_asked_whether_it_is_right_all_the_sa
         asked.append(meta.name.table)
         return meta.name.table == "idle"
 
-    rows = status(catalog, NOON + timedelta(minutes=5), timedelta(minutes=1), unchanged)
+    rows = status(catalog, NOON + timedelta(minutes=5), timedelta(minutes=1), lambda *_: unchanged)
     assert {row.name: (row.lag_exceeded, row.unchanged, row.is_late) for row in rows} == {
         "default.fresh": (False, False, False),
         "default.idle": (False, True, False),

@@ -1,7 +1,8 @@
-"""A worker that has lost its table commits nothing, whatever it was about to commit."""
+"""A worker that has lost its table commits nothing, whatever it was about to commit; and what is done stays done."""
 
 from __future__ import annotations
 
+import errno
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -40,20 +41,15 @@ def catalog(tmp_path: Path) -> Iterator[SqliteCatalog]:
         yield opened
 
 
-@pytest.mark.parametrize("action", [Action.NO_DATA, Action.INCREMENTAL, Action.FULL])
-@pytest.mark.parametrize("changes", [True, False])
-def test_who_lost_the_table_commits_neither_rows_nor_a_frontier(
+def about_to_commit(
     catalog: SqliteCatalog, monkeypatch: pytest.MonkeyPatch, action: Action, changes: bool
-) -> None:
-    committed: list[object] = []
-
-    def landed(*what: object, **how: object) -> object:
-        committed.append(what)
-        return SimpleNamespace(version=8, applier="test")
-
+) -> tuple[Attempt, Decided]:
+    """A refresh up to its last stage."""
     # The newest commit is so old that its frontier is to be carried into another one.
     record = SimpleNamespace(data_timestamp=NOW - 2 * CARRY_AFTER, last_lsn=1)
-    state: Any = SimpleNamespace(record=record, record_version=7, version=7, foreign=(), not_fast=None, marks=False)
+    state: Any = SimpleNamespace(
+        record=record, record_version=7, version=7, foreign=(), not_fast=None, marks=False, handle=None
+    )
     definition: Any = SimpleNamespace(hash="h", id="a")
     nothing: Any = None
     attempt = Attempt(catalog.get_all()[0])
@@ -66,14 +62,46 @@ def test_who_lost_the_table_commits_neither_rows_nor_a_frontier(
     write: Any = SimpleNamespace() if changes else None
     computed = Computed(decided, decided.decision, figures, write)
     monkeypatch.setattr(run, "compute", lambda *_: computed)
+    return attempt, decided
+
+
+def refresher_of(catalog: SqliteCatalog, recorder: Any, logs: Any = None) -> Refresher:
+    nothing: Any = None
+    return Refresher(catalog, Settings(), nothing, logs, nothing, nothing, catalog.now, time.sleep, recorder=recorder)
+
+
+@pytest.mark.parametrize("action", [Action.NO_DATA, Action.INCREMENTAL, Action.FULL])
+@pytest.mark.parametrize("changes", [True, False])
+def test_who_lost_the_table_commits_neither_rows_nor_a_frontier(
+    catalog: SqliteCatalog, monkeypatch: pytest.MonkeyPatch, action: Action, changes: bool
+) -> None:
+    committed: list[object] = []
+
+    def landed(*what: object, **how: object) -> object:
+        committed.append(what)
+        return SimpleNamespace(version=8, applier="test")
+
+    attempt, decided = about_to_commit(catalog, monkeypatch, action, changes)
     monkeypatch.setattr(committing, "write_change", landed)
     monkeypatch.setattr(committing, "carry_frontier", landed)
     recorder: Any = SimpleNamespace(redefined=None, completed=None)
-    refresher = Refresher(
-        catalog, Settings(), nothing, nothing, nothing, nothing, catalog.now, time.sleep, recorder=recorder
-    )
+    refresher = refresher_of(catalog, recorder)
     with hold(catalog, attempt.meta.id, MINUTE, catalog.now, time.sleep, timedelta(0)) as held:
         catalog.acquire_lease(attempt.meta.id, "elsewhere:1:abc", MINUTE, now=catalog.now() + 2 * MINUTE)
         with pytest.raises(LeaseLost, match="elsewhere:1:abc"):
             refresher._carried_out(attempt, decided, held, None, ExitStack())
     assert committed == []
+
+
+def test_a_refresh_that_is_recorded_does_not_fail_for_a_handle_that_cannot_be_kept(
+    catalog: SqliteCatalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stale(_: str) -> None:
+        raise OSError(errno.ESTALE, "Stale file handle")
+
+    attempt, decided = about_to_commit(catalog, monkeypatch, Action.INCREMENTAL, changes=True)
+    monkeypatch.setattr(run, "commit", lambda *_: None)
+    recorder: Any = SimpleNamespace(redefined=None, completed=lambda *_: "the result")
+    refresher = refresher_of(catalog, recorder, logs=SimpleNamespace(at=stale))
+    with hold(catalog, attempt.meta.id, MINUTE, catalog.now, time.sleep, timedelta(0)) as held:
+        assert refresher._carried_out(attempt, decided, held, None, ExitStack()) == "the result"

@@ -22,6 +22,7 @@ from penstock.serve.limits import Limits
 from penstock.serve.streams import piece as pieces_module
 from penstock.serve.streams.broadcasts import Broadcasts
 from penstock.serve.streams.choice import Choice
+from penstock.serve.streams.framing import SILENT
 from penstock.serve.streams.piece import Piece, pieces_of
 from penstock.serve.streams.reader import PIECES_AHEAD, Reader, SlowPolicy
 from penstock.subscribe.start import Start
@@ -370,6 +371,20 @@ def test_all_rows_count_once_they_are_complete(tmp_path: Path, monkeypatch: pyte
         assert (pieces[0].end, pieces[-1].end) == (39, 40)
         # A reader without the first part cannot use the others.
         assert pieces[0].lost == 40
+
+
+def test_nothing_is_encoded_for_who_is_sent_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Published.open(tmp_path) as world:
+        table = world.keyed("t", {"k": "long"}, key=("k",))
+        table.commit(put=[{"k": key} for key in range(40)])
+        chosen = world.tables.subscribe("t", lsn=0, where="k < 30").next_commit(0)
+        whole = world.tables.subscribe("t", start="snapshot").next_commit(0)
+    assert chosen is not None
+    assert whole is not None
+    monkeypatch.setattr(pieces_module, "row_events", None)
+    monkeypatch.setattr(pieces_module, "all_rows", None)
+    assert list(pieces_of(chosen, "json", SILENT)) == [Piece(0, 40, 30, b"")]
+    assert list(pieces_of(whole, "json", SILENT)) == [Piece(39, 40, 1, b"")]
 
 
 def test_no_rows_are_a_snapshot_too(tmp_path: Path) -> None:

@@ -13,8 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from penstock.catalog.model import JournalEntry
 from penstock.changes.ring.row_event import ChangeEvent
 from penstock.errors import NotRetained, StorageUnreachable
+from penstock.subscribe import all_changes
 from penstock.subscribe.all_changes import AllChanges
 from penstock.testing.published import Published, PublishedTable
 
@@ -239,6 +241,53 @@ def test_readers_wait_on_an_event_loop_without_threads(world: Published, opened:
         return await asyncio.gather(*waiting)
 
     assert asyncio.run(many()) == [True] * 200
+
+
+def test_while_no_log_moves_the_catalog_is_asked_for_nothing(
+    world: Published, opened: list[AllChanges], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    every = ring(world, opened, 100)
+    sales = one(world, "sales")
+    every.catch_up()
+    catalog = world.tables._warehouse.catalog
+    read, asked = catalog.journal, list[int]()
+    monkeypatch.setattr(all_changes, "TABLES_SECONDS", 3600.0)
+    with every._tables.turn:
+        monkeypatch.setattr(catalog, "last_position", None)
+        monkeypatch.setattr(catalog, "journal", lambda after, most: (asked.append(after), read(after, most))[1])
+        for _ in range(10):
+            every._take_in()
+        assert asked == []
+        sales.commit(put=[{"k": 1, "v": 1}])
+        every._take_in()
+        assert every.stats().current_lsn == 1
+
+
+def test_who_waits_is_woken_by_what_came_before_an_error(
+    world: Published, opened: list[AllChanges], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    every = ring(world, opened, 100)
+    sales = one(world, "sales")
+    catalog = world.tables._warehouse.catalog
+    read = catalog.journal
+
+    def journal(after: int, max_rows: int) -> list[JournalEntry]:
+        if after > 0:
+            raise OSError(5, "Input/output error")
+        return read(after, max_rows)
+
+    async def wait() -> bool:
+        waiting = asyncio.create_task(every.wait_async(0, 60))
+        await asyncio.sleep(0.05)
+        sales.commit(put=[{"k": 1, "v": 1}])
+        monkeypatch.setattr(catalog, "journal", journal)
+        with pytest.raises(OSError, match="Input"):
+            every.catch_up()
+        return await asyncio.wait_for(waiting, 10)
+
+    # So long as this is held, the thread that follows wakes nobody.
+    with every._tables.turn:
+        assert asyncio.run(wait())
 
 
 def test_closing_ends_those_who_wait_on_an_event_loop(world: Published, opened: list[AllChanges]) -> None:

@@ -40,7 +40,7 @@ def test_a_commit_before_the_start_or_twice_is_not_due() -> None:
     box = inbox()
     box.add([notice(1), notice(2)])
     box.add([notice(2), notice(3)])
-    assert [box.take(None).notices[0].version for _ in range(len(box))] == [1, 2, 3]
+    assert [each.version for each in box.take(all_after=0).notices] == [1, 2, 3]
     assert box.newest == 30
 
 

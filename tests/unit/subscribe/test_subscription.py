@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 from penstock.changes.wire.change_event import ChangeEvent, Delete, Insert, Snapshot, Update, Watermark
+from penstock.engine.changelog.changelog import Changelog, Entry
 from penstock.errors import (
     InvalidFilter,
     InvalidValue,
@@ -22,7 +23,7 @@ from penstock.errors import (
     SubscriptionExists,
     SubscriptionNotFound,
 )
-from penstock.subscribe import feed
+from penstock.subscribe import feed, table_feed
 from penstock.subscribe.subscription import Subscription
 from penstock.testing.published import Published, PublishedTable
 
@@ -120,7 +121,7 @@ def test_net_gives_all_that_waits_as_one(world: Published, bag: PublishedTable) 
         for v in (1, 2, 3):
             bag.commit(put=[row(v)])
         bag.commit(drop=[row(2)])
-        wait_until(lambda: len(subscription._inbox) == 4)
+        wait_until(lambda: len(subscription._inbox._commits) == 4)
         assert subscription.resume()
         changes = subscription.next_commit(WAIT)
         assert changes is not None
@@ -413,6 +414,30 @@ def test_one_commit_is_read_once_for_a_thousand_subscribers(
     assert all(changes is given[0] for changes in given)
     for subscription in subscriptions:
         subscription.cancel()
+
+
+def test_who_is_far_behind_walks_the_log_once_and_keeps_nobody_waiting(
+    world: Published, bag: PublishedTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table_feed, "KEPT_COMMITS", 2)
+    for v in range(1, 20):
+        bag.commit(put=[row(v)])
+    with world.tables.subscribe("bag", lsn=0, buffer=3) as subscription:
+        walk = Changelog.after_version
+        turn: Any = subscription._table.turn
+        walks: list[tuple[int, bool]] = []
+
+        def watched(changelog: Changelog, version: int) -> list[Entry]:
+            found = walk(changelog, version)
+            if threading.current_thread() is threading.main_thread():
+                walks.append((len(found), turn._is_owned()))
+            return found
+
+        monkeypatch.setattr(Changelog, "after_version", watched)
+        assert values(subscription, 10) == list(range(10))
+        bag.commit(put=[row(20)])
+        assert values(subscription, 11) == list(range(10, 21))
+    assert walks == [(17, False)], "all but the three that wait, while the feed goes on"
 
 
 def test_a_signal_is_noticed_whichever_thread_it_hits(world: Published, bag: PublishedTable) -> None:

@@ -15,7 +15,7 @@ from penstock.changes.wire.change_event import ChangeEvent, Delete, Insert, Snap
 from penstock.changes.wire.commit_changes import CommitChanges
 from penstock.engine.changelog.changelog import Changelog, Entry
 from penstock.errors import InvalidValue, StorageUnreachable, SubscriptionEnded
-from penstock.subscribe import feed
+from penstock.subscribe import event_queue, feed
 from penstock.subscribe.table_feed import TableFeed
 from penstock.testing.published import Published, PublishedTable
 
@@ -60,6 +60,68 @@ def test_a_commit_that_cannot_be_read_waits(
                 subscription.next(WAIT)
         assert subscription.acknowledge() == 0
         assert [subscription.next(WAIT).dicts() for _ in range(3)] == [[{"v": 0}], [{"v": 1}], [{"v": 2}]]
+
+
+def test_a_commit_whose_events_cannot_be_made_waits(
+    world: Published, bag: PublishedTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bag.commit(put=[{"v": 1}])
+    make, left = event_queue.events_of, [2]
+
+    def events_of(changes: CommitChanges) -> list[ChangeEvent]:
+        if left[0]:
+            left[0] -= 1
+            raise MemoryError
+        return make(changes)
+
+    monkeypatch.setattr(event_queue, "events_of", events_of)
+    with world.tables.subscribe("bag", lsn=0, durable="patient") as subscription:
+        with pytest.raises(MemoryError):
+            subscription.next(WAIT)
+        assert (subscription.position, subscription.delivered, subscription.acknowledge()) == (0, 0, 0)
+
+        async def first() -> ChangeEvent:
+            return await anext(aiter(subscription))
+
+        with pytest.raises(MemoryError):
+            asyncio.run(first())
+        assert [subscription.next(WAIT).dicts() for _ in range(2)] == [[{"v": 0}], [{"v": 1}]]
+        assert subscription.acknowledge() == 2
+
+
+def test_commits_arrive_while_a_subscriber_makes_events(
+    world: Published, bag: PublishedTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bag.commit(put=[{"v": 1}])
+    make, begun, may_go_on = event_queue.events_of, threading.Event(), threading.Event()
+
+    def events_of(changes: CommitChanges) -> list[ChangeEvent]:
+        begun.set()
+        assert may_go_on.wait(WAIT)
+        return make(changes)
+
+    monkeypatch.setattr(event_queue, "events_of", events_of)
+    with world.tables.subscribe("bag", lsn=1) as slow, world.tables.subscribe("bag") as other:
+        taken: list[ChangeEvent | None] = []
+        taker = threading.Thread(target=lambda: taken.append(slow.next(WAIT)))
+        taker.start()
+        assert begun.wait(WAIT)
+        try:
+            bag.commit(put=[{"v": 2}])
+            assert other.next_commit(WAIT) is not None
+            assert (slow.position, slow.metrics().lag) == (1, 2)
+        finally:
+            may_go_on.set()
+            taker.join()
+        assert [each.dicts() for each in taken if each is not None] == [[{"v": 1}]]
+
+
+def test_what_was_read_as_a_commit_can_be_taken_event_by_event(world: Published, bag: PublishedTable) -> None:
+    bag.commit(put=[{"v": 1}])
+    with world.tables.subscribe("bag", lsn=1) as subscription:
+        # As where somebody stopped waiting for the commit after it was read.
+        subscription._fetcher.fetch()
+        assert subscription.next(WAIT).dicts() == [{"v": 1}]
 
 
 def test_trouble_with_one_table_stops_nobody(

@@ -2,6 +2,6 @@
 
 Imports `read` and below. CREATE, ALTER and each new process bind a query once; binding runs no query.
 
-Open to every package: functions, pinned_clock, pinned_query, temporary_views.
+Open to every package: functions, pinned_clock, pinned_query.
 Open to the engine: bind_query.
 """

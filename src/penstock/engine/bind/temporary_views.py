@@ -8,6 +8,7 @@ from __future__ import annotations
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
+from penstock.engine.spark.registry import has_temporary_view
 from penstock.errors import QueryInvalid
 
 _SHARED = "global_temp."
@@ -18,12 +19,7 @@ def missing_temporary_view(home: SparkSession, error: AnalysisException) -> str 
     if error.getCondition() != "TABLE_OR_VIEW_NOT_FOUND":
         return None
     name = (error.getMessageParameters() or {}).get("relationName", "").strip("`")
-    return name if "`" not in name and name and is_of_session(home, name) else None
-
-
-def is_of_session(home: SparkSession, name: str) -> bool:
-    """True if a name without a schema is a temporary view to that session."""
-    return bool(home._jsparkSession.sessionState().catalog().getTempView(name).isDefined())
+    return name if "`" not in name and name and has_temporary_view(home, name) else None
 
 
 def is_shared(view: str) -> bool:

@@ -134,7 +134,7 @@ class DeltaLog:
         state = self._nearest_cached(version) or self._from_checkpoint(version)
         for commit in self.commits(state.version, version):
             state.apply(commit)
-        return state.snapshot(self.commit(version).committed_at if stamp is not None else None)
+        return state.snapshot(self.commit(version).committed_at if stamp is not None else None, stamp)
 
     def _nearest_cached(self, version: int) -> Replay | None:
         for held in sorted(self._snapshots.keys(), reverse=True):

@@ -138,6 +138,8 @@ def classify(log: DeltaLog, before: int, after: int, table_id: str | None = None
         return ChangeSet(end, end, ChangeSetKind.NONE, (), False, SchemaDrift(recreated=True))
     if before > after:
         raise ValueError("an interval cannot end before it starts")
+    if before == after:
+        return ChangeSet(end, end, ChangeSetKind.NONE, (), True, SchemaDrift(), feed_on=_keeps_feed(end.metadata))
     start = log.snapshot(before)
     try:
         commits: tuple[Commit, ...] | None = log.commits(before, after)
@@ -147,8 +149,7 @@ def classify(log: DeltaLog, before: int, after: int, table_id: str | None = None
     steps = None if commits is None else _steps(start, commits)
     whole = _ends(start, end)
     feed_on = commits is not None and all(
-        (metadata.properties.get("delta.enableChangeDataFeed") or "").lower() == "true"
-        for metadata in [start.metadata, *(commit.metadata for commit in commits if commit.metadata)]
+        map(_keeps_feed, [start.metadata, *(commit.metadata for commit in commits if commit.metadata)])
     )
     if steps is not None and not any(step.own.files for step in steps):
         return ChangeSet(start, end, ChangeSetKind.NONE, (), True, drift, feed_on=feed_on)
@@ -189,6 +190,10 @@ def _recreated(log: DeltaLog, before: int, end: Snapshot, table_id: str) -> bool
     except FrontierLost:
         # Whether it was the same table can no longer be seen; that it is lost is reason enough.
         return False
+
+
+def _keeps_feed(metadata: Metadata) -> bool:
+    return (metadata.properties.get("delta.enableChangeDataFeed") or "").lower() == "true"
 
 
 def _drift(start: Snapshot, end: Snapshot, commits: Sequence[Commit] | None) -> SchemaDrift:

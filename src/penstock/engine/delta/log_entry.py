@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 from urllib.parse import unquote
 
 from pyspark.sql.types import StructType
@@ -30,7 +30,13 @@ FileKey = tuple[str, str | None]
 The spelling counts, as it does for Spark: `p=ž` and `p=%C5%BE` are two entries, even if they mean one file.
 """
 
+STATISTICS_STEP: Final = timedelta(milliseconds=1)
+"""Writers cut moments in statistics to whole milliseconds, so a stored value can lie so far outside its bounds."""
+
 _ESCAPE = re.compile(r"%[0-9a-fA-F]{2}")
+_UNREAD: Final = -1
+# Decimals go through text: as doubles they would be wrong beyond 15 digits.
+_STATISTICS = json.JSONDecoder(parse_float=Decimal)
 _ABSOLUTE = re.compile(r"/|[A-Za-z][A-Za-z0-9+.-]*:/")
 
 
@@ -57,6 +63,7 @@ class DataFile:
     deletion_vector: DeletionVector | None = None
     name: str = field(default="", compare=False, repr=False)
     """The path as the log spells it."""
+    _rows: int | None = field(default=_UNREAD, init=False, compare=False, repr=False)
 
     @property
     def key(self) -> FileKey:
@@ -75,14 +82,16 @@ class DataFile:
 
     @property
     def stats(self) -> FileStats:
-        """The statistics, parsed when first asked for."""
+        """The statistics, parsed when asked for: to keep them with every file would take twice the room of the rest."""
         return _parse_stats(self.stats_json)
 
     @property
     def rows(self) -> int | None:
-        """Live rows, if the log knows."""
-        rows = self.stats.rows
-        return None if rows is None else rows - self.deleted_rows
+        """Live rows, if the log knows. Counted over all files of a table, so this one figure is kept."""
+        if self._rows == _UNREAD:
+            rows = self.stats.rows
+            object.__setattr__(self, "_rows", None if rows is None else rows - self.deleted_rows)
+        return self._rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,9 +261,7 @@ def _parse_schema(text: str) -> StructType:
 
 @lru_cache(maxsize=16384)
 def _parse_stats(text: str | None) -> FileStats:
-    # Decimals go through text: as doubles they would be wrong beyond 15 digits.
-    parse: Callable[[str], Any] = lambda found: json.loads(found, parse_float=Decimal)  # noqa: E731
-    body = parse(text) if text else {}
+    body = _STATISTICS.decode(text) if text else {}
     return FileStats(
         body.get("numRecords"),
         body.get("minValues") or {},

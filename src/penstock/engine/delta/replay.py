@@ -20,6 +20,7 @@ from penstock.engine.delta.log_entry import (
     read_metadata,
     read_protocol,
 )
+from penstock.engine.delta.log_storage import Stamp
 from penstock.engine.delta.snapshot import Snapshot
 from penstock.errors import FrontierLost
 
@@ -63,8 +64,17 @@ class Replay:
         self.txns.update(commit.txns)
         self.version = commit.version
 
-    def snapshot(self, committed_at: datetime | None) -> Snapshot:
+    def snapshot(self, committed_at: datetime | None, stamp: Stamp | None) -> Snapshot:
         """The snapshot that this has become; FrontierLost if the log did not say what the table is."""
         if self.metadata is None or self.protocol is None:
             raise FrontierLost(source=self.root, version=self.version, why="the log holds no metadata up to there")
-        return Snapshot(self.root, self.version, self.metadata, self.protocol, self.live, dict(self.txns), committed_at)
+        return Snapshot(
+            self.root,
+            self.version,
+            self.metadata,
+            self.protocol,
+            self.live,
+            dict(self.txns),
+            committed_at,
+            stamp,
+        )

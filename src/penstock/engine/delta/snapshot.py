@@ -11,6 +11,7 @@ from pyspark.sql.types import StructType
 
 from penstock.engine.delta.allow_list import Protocol, refusal
 from penstock.engine.delta.log_entry import DataFile, FileKey, Metadata
+from penstock.engine.delta.log_storage import Stamp
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,6 +25,8 @@ class Snapshot:
     live: Mapping[FileKey, DataFile] = field(repr=False)
     txns: Mapping[str, int] = field(repr=False)
     committed_at: datetime | None
+    stamp: Stamp | None = None
+    """The identity of its commit's file, by which it differs from the same version of a table that was there before."""
 
     @property
     def table_id(self) -> str:

@@ -197,7 +197,7 @@ def changed_rows(
     """The netted change rows of an interval with their weight, as `scan.changes` has them. None if Spark has to."""
     end = change_set.end
     named = tuple((field.name, field.dataType) for field in fields)
-    key = (end.root, end.table_id, change_set.before, change_set.after, named, visible_if, weight)
+    key = (end.root, end.table_id, end.stamp, change_set.before, change_set.after, named, visible_if, weight)
     return columns.changes(key, lambda: _changed_rows(columns, change_set, fields, visible_if, weight))
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -36,13 +36,12 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from penstock.engine.delta.log_entry import DataFile
+from penstock.engine.delta.log_entry import STATISTICS_STEP, DataFile
 from penstock.engine.delta.snapshot import Snapshot
 from penstock.engine.read.sql_literals import literal
 from penstock.names import quote
 
 _INTEGERS = (ByteType, ShortType, IntegerType, LongType)
-_CUT_OFF = timedelta(milliseconds=1)
 
 SPANS = 1024
 """The most spans; more touched values than that are taken together with their neighbours."""
@@ -210,7 +209,7 @@ def _ends(touched: Range, kind: DataType) -> tuple[str, str] | None:
     if isinstance(low, datetime):
         # Delta's own reader may compare these with statistics that were cut off.
         try:
-            low, high = low - _CUT_OFF, high + _CUT_OFF
+            low, high = low - STATISTICS_STEP, high + STATISTICS_STEP
         except OverflowError:
             return None
     texts = _literal(low, kind), _literal(high, kind)
@@ -315,7 +314,7 @@ def _statistics_allow(file: DataFile, name: str, touched: Range, kind: DataType)
         return True
     if isinstance(kind, TimestampType | TimestampNTZType):
         try:
-            low, high = low - _CUT_OFF, high + _CUT_OFF
+            low, high = low - STATISTICS_STEP, high + STATISTICS_STEP
         except OverflowError:
             return True
     return _overlap(low, high, touched, kind)

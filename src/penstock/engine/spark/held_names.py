@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from penstock.engine.delta.definition import text_hash
-from penstock.engine.spark.jvm import java
+from penstock.engine.spark.jvm import external_catalog, java
 from penstock.names import TableName
 
 MARK = "penstock.view"
@@ -44,7 +44,9 @@ def stamp(spark: SparkSession, schema: str, tables: Sequence[str]) -> int | None
     # One text instead of a call per name: a stream table's name has no comma.
     names = jvm.java.util.regex.Pattern.compile(",").splitAsStream(",".join(tables)).toList()
     try:
-        found = _external(spark).getTablesByName(schema, jvm.org.apache.spark.api.python.PythonUtils.toSeq(names))
+        found = external_catalog(spark).getTablesByName(
+            schema, jvm.org.apache.spark.api.python.PythonUtils.toSeq(names)
+        )
     except (PySparkException, Py4JError):
         return None
     return int(found.hashCode())
@@ -52,7 +54,7 @@ def stamp(spark: SparkSession, schema: str, tables: Sequence[str]) -> int | None
 
 def held_under(spark: SparkSession, name: TableName) -> Held | None:
     """What stands under a name, or None."""
-    external = _external(spark)
+    external = external_catalog(spark)
     if not external.databaseExists(name.schema) or not external.tableExists(name.schema, name.table):
         return None
     held = external.getTable(name.schema, name.table)
@@ -70,7 +72,7 @@ def folder_of_view(held: Held) -> str | None:
 
 def set_aside(spark: SparkSession, name: TableName) -> TableName | None:
     """Give the table under a name another one, with all its rows; None if Spark refuses."""
-    external, number = _external(spark), 1
+    external, number = external_catalog(spark), 1
     while external.tableExists(name.schema, (other := TableName(name.schema, f"{name.table}_found_{number}")).table):
         number += 1
     try:
@@ -78,7 +80,3 @@ def set_aside(spark: SparkSession, name: TableName) -> TableName | None:
     except (PySparkException, Py4JError):
         return None
     return other
-
-
-def _external(spark: SparkSession) -> Any:
-    return spark._jsparkSession.sessionState().catalog().externalCatalog()

@@ -35,3 +35,8 @@ def java(spark: SparkSession) -> Any:
     if _known._package is not spark._jvm:
         _known = Packages(spark._jvm)
     return _known
+
+
+def external_catalog(spark: SparkSession) -> Any:
+    """What a session's catalog keeps its schemas, tables and views in: none of them is the session's own."""
+    return spark._jsparkSession.sessionState().catalog().externalCatalog()

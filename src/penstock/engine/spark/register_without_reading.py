@@ -40,7 +40,7 @@ def register_delta_table(spark: SparkSession, schema: str, table: str, path: str
     jvm = java(spark)
     some, catalyst = jvm.scala.Some, jvm.org.apache.spark.sql.catalyst
     kinds = catalyst.catalog.CatalogTableType
-    storage = _changed(
+    storage = changed(
         catalyst.catalog.CatalogStorageFormat.empty(), locationUri=some(catalyst.catalog.CatalogUtils.stringToURI(path))
     )
     described = _described(
@@ -51,7 +51,7 @@ def register_delta_table(spark: SparkSession, schema: str, table: str, path: str
         jvm.org.apache.spark.sql.types.StructType(),
         some("delta"),
     )
-    whole = _changed(described, tracksPartitionsInCatalog=True)
+    whole = changed(described, tracksPartitionsInCatalog=True)
     spark._jsparkSession.sessionState().catalog().createTable(whole, True, False)
 
 
@@ -65,18 +65,18 @@ def unregister(spark: SparkSession, known: KnownTable) -> None:
         nowhere = java(spark).java.io.File(tempfile.gettempdir(), f"penstock-{uuid.uuid4().hex}").toURI()
         model = external.getDatabase(known.schema)
         if external.listTables(known.schema).isEmpty() and external.listFunctions(known.schema, "*").isEmpty():
-            external.alterDatabase(_changed(model, locationUri=nowhere))
+            external.alterDatabase(changed(model, locationUri=nowhere))
             external.dropDatabase(known.schema, True, False)
         return
     table = external.getTable(known.schema, known.table)
     if table.tableType().name() == "MANAGED":
         kinds = jvm.org.apache.spark.sql.catalyst.catalog.CatalogTableType
-        external.alterTable(_changed(table, tableType=kinds.EXTERNAL()))
+        external.alterTable(changed(table, tableType=kinds.EXTERNAL()))
     external.dropTable(known.schema, known.table, True, False)
     catalog.refreshTable(table.identifier())
 
 
-def _changed(value: Any, **changes: Any) -> Any:
+def changed(value: Any, **changes: Any) -> Any:
     """A value of a Scala case class with some of its parts replaced."""
     parts = {str(value.productElementName(at)): value.productElement(at) for at in range(value.productArity())}
     return value.copy(*(parts | changes).values())

@@ -20,8 +20,13 @@ from penstock.compile.stored import SHOWN
 from penstock.engine.delta.definition import Definition
 from penstock.engine.spark.columns_as_defined import names_read
 from penstock.engine.spark.held_names import MARK, folder_of_view, held_under, marked
-from penstock.engine.spark.jvm import java
-from penstock.engine.spark.register_without_reading import register_delta_table, register_schema, unregister
+from penstock.engine.spark.jvm import external_catalog, java
+from penstock.engine.spark.register_without_reading import (
+    changed,
+    register_delta_table,
+    register_schema,
+    unregister,
+)
 from penstock.engine.spark.result_settings import is_result_setting
 from penstock.engine.spark.threads import active
 from penstock.errors import PenstockError
@@ -60,17 +65,17 @@ def is_managed(spark: SparkSession, name: TableName) -> bool:
     """True if there is such a table, and its files are deleted when it is dropped."""
     if kind_of(spark, name) != "table":
         return False
-    return str(_external(spark).getTable(name.schema, name.table).tableType().name()) == MANAGED
+    return str(external_catalog(spark).getTable(name.schema, name.table).tableType().name()) == MANAGED
 
 
 def schema_exists(spark: SparkSession, schema: str) -> bool:
     """True if the database exists."""
-    return bool(_external(spark).databaseExists(schema))
+    return bool(external_catalog(spark).databaseExists(schema))
 
 
 def kind_of(spark: SparkSession, name: TableName) -> str | None:
     """'table' or 'view' if the name is taken in Spark's catalog."""
-    external = _external(spark)
+    external = external_catalog(spark)
     if not external.databaseExists(name.schema) or not external.tableExists(name.schema, name.table):
         return None
     return "view" if external.getTable(name.schema, name.table).tableType().name() == "VIEW" else "table"
@@ -80,14 +85,14 @@ def table_path(spark: SparkSession, name: TableName) -> str | None:
     """Where a table's files are, or None if there is no such table."""
     if kind_of(spark, name) != "table":
         return None
-    return _location(spark, _external(spark).getTable(name.schema, name.table))
+    return _location(spark, external_catalog(spark).getTable(name.schema, name.table))
 
 
 def places_of(spark: SparkSession, names: Iterable[KnownTable]) -> Iterator[tuple[KnownTable, str]]:
     """Those of the names that Spark's catalog holds, with the folder that each stands for there: of a schema the one
     of its tables, of a stream table's view that of its rows. Other views stand for no folder.
     """
-    external = _external(spark)
+    external = external_catalog(spark)
     tables: dict[str, set[str]] = {}
     for each in names:
         if each.schema not in tables:
@@ -126,7 +131,7 @@ def shared_path(spark: SparkSession, table: str) -> str | None:
 def view_text(spark: SparkSession, view: str) -> str | None:
     """What a permanent view (`catalog.schema.view`) means, or None if there is none."""
     *_, schema, table = view.split(".")
-    external = _external(spark)
+    external = external_catalog(spark)
     if not external.databaseExists(schema) or not external.tableExists(schema, table):
         return None
     held = external.getTable(schema, table)
@@ -139,7 +144,7 @@ def read_by_view(spark: SparkSession, view: TableName) -> list[tuple[str, ...]]:
     """
     if kind_of(spark, view) != "view":
         return []
-    held = _external(spark).getTable(view.schema, view.table)
+    held = external_catalog(spark).getTable(view.schema, view.table)
     home = _strings(held.viewCatalogAndNamespace()) or [view.schema]
     return [(*home, *parts) if len(parts) == 1 else parts for parts in names_read(spark, str(held.viewText().get()))]
 
@@ -214,7 +219,7 @@ def drop_view(spark: SparkSession, name: TableName) -> None:
 
 def registered(spark: SparkSession) -> list[KnownTable]:
     """Every schema, table and view in Spark's catalog but those of stream tables; no job, no file is read."""
-    external = _external(spark)
+    external = external_catalog(spark)
     found: list[KnownTable] = []
     for schema in _strings(external.listDatabases()):
         if schema != "default":
@@ -247,7 +252,7 @@ def restore(spark: SparkSession, known: Iterable[KnownTable]) -> list[str]:
     No file is written: what is away for the moment must find its place as it left it.
     """
     waiting = sorted(known, key=lambda each: [KnownKind.SCHEMA, KnownKind.TABLE, KnownKind.VIEW].index(each.kind))
-    external = _external(spark)
+    external = external_catalog(spark)
     while waiting:
         failed = []
         for each in waiting:
@@ -303,12 +308,10 @@ def _register_view(spark: SparkSession, text: str) -> None:
 
 def _manage(spark: SparkSession, known: KnownTable) -> None:
     """Mark a table as managed: its files go with it. No statement can say so of files that are there already."""
-    external = _external(spark)
+    external = external_catalog(spark)
+    kinds = java(spark).org.apache.spark.sql.catalyst.catalog.CatalogTableType
     table = external.getTable(known.schema, known.table)
-    jvm = java(spark)
-    parts = [table.productElement(index) for index in range(table.productArity())]
-    parts[1] = jvm.org.apache.spark.sql.catalyst.catalog.CatalogTableType.MANAGED()
-    external.alterTable(table.copy(*parts))
+    external.alterTable(changed(table, tableType=kinds.MANAGED()))
 
 
 def _statement(known: KnownTable) -> str:
@@ -316,10 +319,6 @@ def _statement(known: KnownTable) -> str:
     name = f"{quote(known.schema)}.{quote(known.table)}"
     location = (known.path or "").replace("\\", "\\\\").replace("'", "\\'")
     return f"CREATE TABLE IF NOT EXISTS {name} USING {known.provider} LOCATION '{location}'"
-
-
-def _external(spark: SparkSession) -> Any:
-    return spark._jsparkSession.sessionState().catalog().externalCatalog()
 
 
 def _strings(seq: Any) -> list[str]:

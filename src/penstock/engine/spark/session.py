@@ -26,6 +26,7 @@ from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
+from penstock.catalog.warehouse_folder import TABLES_FOLDER
 from penstock.engine.failures.silence import quiet_in
 from penstock.engine.spark.calls import let_calls_end
 from penstock.engine.spark.jars import resolve_jars
@@ -39,8 +40,6 @@ SPARK_VERSION = "4.2"
 EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 JVM_LOG = "jvm.log"
-TABLES = "tables"
-"""Folder of tables without a location of their own, inside the warehouse."""
 
 _OWNER = "spark.penstock.warehouse"
 
@@ -114,7 +113,7 @@ def local_conf(warehouse: Path, jars: list[Path], settings: Settings) -> dict[st
         "spark.sql.extensions": EXTENSION,
         "spark.sql.catalog.spark_catalog": CATALOG,
         "spark.sql.sources.default": "delta",
-        "spark.sql.warehouse.dir": str(warehouse / TABLES),
+        "spark.sql.warehouse.dir": str(warehouse / TABLES_FOLDER),
         # Tables are registered from Penstock's own catalog; a Hive metastore would leave Derby files in the cwd.
         "spark.sql.catalogImplementation": "in-memory",
         "spark.driver.memory": settings.driver_memory,

@@ -39,7 +39,7 @@ from penstock.engine.write.staged import StagedFiles
 from penstock.engine.write.storage import Storage
 from penstock.engine.write.storage_state import Pin
 from penstock.engine.write.table_properties import ID_KEY, layout_of
-from penstock.errors import CommitConflict, InternalError, StorageError
+from penstock.errors import CommitConflict, InternalError, StorageError, SystemTrouble
 from penstock.failpoints import Failpoint, reach
 
 if TYPE_CHECKING:
@@ -230,7 +230,7 @@ def _unless_it_landed(storage: Storage, base: int, record: CommitRecord) -> Iter
     """
     try:
         yield
-    except StorageError:
+    except (StorageError, SystemTrouble):
         if not _is_ours(storage, base + 1, record):
             raise
 

@@ -9,18 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
+from penstock.engine.delta.log_entry import STATISTICS_STEP
 from penstock.engine.delta.storage_schema import Fields, holds, prunable
 from penstock.engine.read.sql_literals import Dialect, identifier, literal
 from penstock.errors import InternalError
 
 OP = "__ps_op"
 """Column of a change that says what its row does: 'u' upsert, 'd' delete, 'i' insert."""
-
-# Both writers cut timestamp bounds in file statistics to milliseconds, so a stored value can lie 1 ms outside them.
-_STATISTICS_STEP = timedelta(milliseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +91,7 @@ def _range(column: str, span: KeyRange, delta_type: Any, dialect: Dialect) -> st
     low, high = span.low, span.high
     if isinstance(low, datetime):
         try:
-            low, high = low - _STATISTICS_STEP, high + _STATISTICS_STEP
+            low, high = low - STATISTICS_STEP, high + STATISTICS_STEP
         except OverflowError:
             return ""
     low_text, high_text = literal(low, delta_type, dialect), literal(high, delta_type, dialect)

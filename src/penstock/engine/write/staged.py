@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from pathlib import Path
 from shutil import rmtree
 from typing import Any
@@ -23,6 +23,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StructType, TimestampNTZType, TimestampType
 
+from penstock.engine.delta.log_entry import STATISTICS_STEP
 from penstock.engine.delta.log_storage import local_path
 from penstock.engine.read.pruning import prunable
 from penstock.engine.write.layout import files_wanted
@@ -36,8 +37,6 @@ SORT_ROWS = 500_000
 
 _TEXT = 256
 """Longer strings are no bounds worth keeping in a log."""
-
-_MILLISECOND = timedelta(milliseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +164,7 @@ def _bound(value: Any, kind: DataType, down: bool) -> Any:
     if isinstance(value, datetime) and isinstance(kind, TimestampType | TimestampNTZType):
         try:
             whole = value.replace(microsecond=value.microsecond // 1000 * 1000)
-            whole = whole if down or whole == value else whole + _MILLISECOND
+            whole = whole if down or whole == value else whole + STATISTICS_STEP
         except OverflowError:
             return None
         zone = "" if isinstance(kind, TimestampNTZType) else "Z"

@@ -19,7 +19,7 @@ from penstock.engine.write.create_table import create_table
 from penstock.engine.write.delta_rs_errors import translated
 from penstock.engine.write.delta_rs_limits import ONLY_VECTORS, not_writable_by_delta_rs
 from penstock.engine.write.storage_state import Pin, since_our_record
-from penstock.engine.write.table_properties import DEFINITION_KEY, ID_KEY, Layout, ids_of, layout_of
+from penstock.engine.write.table_properties import DEFINITION_KEY, ID_KEY, Layout, ids_of
 from penstock.errors import CommitConflict, FrontierLost, StorageError, StorageMissing
 from penstock.failpoints import Failpoint, reach
 
@@ -66,11 +66,6 @@ class Storage:
     def configuration(self) -> dict[str, str]:
         """The table properties at the newest version."""
         return dict(self._newest().metadata().configuration)
-
-    @property
-    def layout(self) -> Layout:
-        """The layout at the newest version."""
-        return layout_of(self._newest())
 
     def commit(self, version: int) -> Commit | None:
         """One commit of the table; None if its log entry is gone."""

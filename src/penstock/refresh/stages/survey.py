@@ -26,14 +26,16 @@ from penstock.refresh.stored_frontier import stored_frontier
 Reason = tuple[str, str]
 """Reason code and text."""
 
+DependenciesOf = Callable[[int], Sequence[Dependency]]
+"""Of a stream table in the catalog, by id: what it reads, under which names."""
+
 
 @dataclass(frozen=True)
 class Witnesses:
     """The questions that a survey asks, and the logs that it reads."""
 
     logs: Logs
-    dependencies: Callable[[int], Sequence[Dependency]]
-    """Of a stream table in the catalog, by id: what it reads, under which names."""
+    dependencies: DependenciesOf
     view_hash: Callable[[str], str]
     """A hash of a view's present text."""
     function_hash: Callable[[str], str | None]

@@ -13,7 +13,7 @@ from typing import Final
 
 from penstock.changes.wire.commit_changes import CommitChanges
 from penstock.changes.wire.event_json import Format, all_rows, row_events
-from penstock.serve.streams.framing import Framing
+from penstock.serve.streams.framing import SILENT, Framing
 
 PIECE_BYTES: Final = 64 * 1024
 """Bytes that a connection buffers before its sender has to wait."""
@@ -48,7 +48,12 @@ def rows_of(changes: CommitChanges) -> int:
 
 
 def pieces_of(changes: CommitChanges, form: Format, framing: Framing) -> Iterator[Piece]:
-    """The commit, encoded as far as it is asked for."""
+    """The commit, encoded as far as it is asked for; nothing is encoded for who is sent nothing."""
+    if framing is SILENT:
+        if changes:
+            begin = (changes.first_lsn if changes.refreshed is None else changes.last_lsn) - 1
+            yield Piece(begin, changes.last_lsn, changes.events, b"")
+        return
     if changes.refreshed is not None:
         yield from _snapshot(changes, form, framing)
         return
