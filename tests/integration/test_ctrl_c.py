@@ -54,10 +54,13 @@ class Terminal:
     def interrupt_input(self) -> None:
         """Press Ctrl-C until there is a new prompt: readline shows a prompt a moment before it listens."""
         deadline = time.monotonic() + PATIENCE
+        pressed = 0.0
         while "penstock> " not in self.said:
             assert time.monotonic() < deadline, self.said
-            self.type("\x03")
-            self._listen(3)
+            if time.monotonic() > pressed + 3:
+                self.type("\x03")
+                pressed = time.monotonic()
+            self._listen(1)
         self.wait_for("penstock> ")
 
     def wait_for_a_job(self) -> None:

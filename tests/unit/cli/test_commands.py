@@ -280,6 +280,36 @@ def test_the_prompt_survives_control_c_and_ends_with_control_d(monkeypatch: pyte
     assert [call[1][0] for call in tables.calls] == ["SELECT 1"]
 
 
+def test_the_prompt_survives_control_c_that_is_pressed_again_while_it_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    turns: list[object] = ["SELECT 1;", "SELECT 2;", EOFError()]
+    echoes: list[object] = []
+
+    def answer(shown: str) -> str:
+        turn = turns.pop(0)
+        if isinstance(turn, BaseException):
+            raise turn
+        return str(turn)
+
+    def echo(*said: object, **_: object) -> None:
+        echoes.append(said)
+        if said == ("interrupted",):
+            raise KeyboardInterrupt
+
+    def run(command: CommandContext, steps: Any, limit: int, yes: bool) -> None:
+        ran.append(len(ran))
+        if len(ran) == 1:
+            raise KeyboardInterrupt
+
+    ran: list[int] = []
+    monkeypatch.setattr("builtins.input", answer)
+    monkeypatch.setattr(prompt, "_remember_lines", lambda: None)
+    monkeypatch.setattr(prompt, "run_steps", run)
+    monkeypatch.setattr(prompt.typer, "echo", echo)
+    prompt.run_prompt(CommandContext(False, FakeTables()), 50, yes=False)
+    assert len(ran) == 2
+    assert ("interrupted",) in echoes
+
+
 def test_the_prompt_comes_back_after_changes_were_followed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from penstock.catalog.model import Alert, RefreshRecord, UnsetType
     from penstock.changes.wire.commit_changes import CommitChanges
     from penstock.ddl.outcome import StreamTableInfo
-    from penstock.engine.spark.handed_in import SparkSession
+    from penstock.engine.spark.pyspark_types import SparkSession
     from penstock.layout.optimize import OptimizeResult
     from penstock.monitor.diagnose.diagnosis import Diagnosis
     from penstock.monitor.health import Health

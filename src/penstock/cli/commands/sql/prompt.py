@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from contextlib import suppress
 from pathlib import Path
 
 import typer
@@ -29,11 +30,13 @@ def run_prompt(command: CommandContext, limit: int, yes: bool) -> None:
         typer.echo(r"Penstock SQL. Statements end with ;   help for help, quit to leave.")
         typed: str | None = ""
         while typed is not None:
-            try:
-                typed = _after_a_line(command, typed, limit, yes)
-            except KeyboardInterrupt:
-                typer.echo("interrupted", err=True)
-                typed = ""
+            before, typed = typed, ""
+            # Pressed again while the first one is answered, Ctrl-C is no reason to leave either.
+            with suppress(KeyboardInterrupt):
+                try:
+                    typed = _after_a_line(command, before, limit, yes)
+                except KeyboardInterrupt:
+                    typer.echo("interrupted", err=True)
 
 
 def _after_a_line(command: CommandContext, typed: str, limit: int, yes: bool) -> str | None:
