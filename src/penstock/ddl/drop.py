@@ -10,13 +10,13 @@ import shutil
 from contextlib import suppress
 
 from penstock.catalog.model import StreamTableMeta
-from penstock.engine.spark.registry import drop_view
 from penstock.errors import HasConsumers, PenstockError, StreamTableNotFound
 from penstock.graph.dag import StreamGraph
 from penstock.graph.order import order_refreshes, without_circles
 from penstock.lang.unknown_name import DROPPED
 from penstock.names import TableName
 from penstock.refresh.keep_names import keep_names
+from penstock.refresh.restore_names import drop_left_over
 from penstock.refresh.warehouse import Warehouse
 
 _log = logging.getLogger("penstock.refresh")
@@ -24,7 +24,11 @@ _log = logging.getLogger("penstock.refresh")
 
 def drop(warehouse: Warehouse, meta: StreamTableMeta, cascade: bool) -> list[str]:
     """Drop a stream table, with `cascade` all that read it too; returns the names in the order of dropping."""
-    keep_names(warehouse)
+    try:
+        keep_names(warehouse)
+    except Exception as refused:
+        # What is to go does not need its name put right.
+        _log.warning("names could not be looked at: %s", refused, extra={"event": "dropped"})
     return _dropped(warehouse, meta, cascade)
 
 
@@ -41,7 +45,8 @@ def discard_view(warehouse: Warehouse, table_id: str, name: TableName) -> None:
     """Drop the view of a stream table that is no more, now or at the next look at the names."""
     warehouse.named[table_id] = name
     try:
-        drop_view(warehouse.spark, name)
+        with warehouse.naming:
+            drop_left_over(warehouse, name)
     except Exception as refused:
         about = {"stream_table": str(name), "event": "dropped"}
         _log.warning("%s is dropped, but not its view yet: %s", name, refused, extra=about)

@@ -14,7 +14,7 @@ from penstock.catalog.model import Dependency, RefreshMode, SourceType, StreamTa
 from penstock.catalog.reader import CatalogReader
 from penstock.catalog.writer import CatalogWriter
 from penstock.compile.bound import BoundQuery
-from penstock.engine.bind.pinned_query import folder
+from penstock.engine.bind.pinned_query import same_folder
 from penstock.engine.delta.definition import Definition
 from penstock.errors import StreamTableNotFound
 from penstock.graph.cycles import check_proposal
@@ -91,7 +91,7 @@ def mark_moved(catalog: CatalogWriter, paths: Mapping[str, str], now: datetime) 
     """
     for each in catalog.all_dependencies() if paths else ():
         path = paths.get(each.source_name) if each.source_type is SourceType.TABLE else None
-        if path is not None and each.source_path is not None and folder(path) != folder(each.source_path):
+        if path is not None and each.source_path is not None and not same_folder(path, each.source_path):
             # One that was dropped meanwhile must not keep the others from being marked.
             with suppress(StreamTableNotFound):
                 catalog.mark_reinit(each.stream_table_id, f"{each.source_name} is another table now", now=now)

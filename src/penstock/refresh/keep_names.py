@@ -13,10 +13,11 @@ from penstock.catalog.model import Alert, AlertEvent, StreamTableMeta
 from penstock.engine.delta.definition import Definition
 from penstock.engine.spark.held_names import Held, held_under, set_aside, stamp
 from penstock.engine.spark.register_without_reading import register_schema
-from penstock.engine.spark.registry import drop_view, is_forgetful, restore_view, view_text_of
+from penstock.engine.spark.registry import is_forgetful, restore_view, view_text_of
 from penstock.errors import PenstockError
 from penstock.names import TableName
-from penstock.refresh.share_names import learn_names, note_names
+from penstock.refresh.restore_names import drop_left_over
+from penstock.refresh.share_names import pull_names, push_names
 from penstock.refresh.warehouse import Warehouse
 
 
@@ -24,7 +25,7 @@ def keep_names(warehouse: Warehouse) -> list[TableName]:
     """Restore the names that others have taken, and return those; starts no session."""
     if not warehouse.has_started:
         return []
-    learn_names(warehouse)
+    pull_names(warehouse)
     taken: list[TableName] = []
     by_schema: dict[str, list[StreamTableMeta]] = {}
     for meta in warehouse.catalog.get_all():
@@ -75,7 +76,7 @@ def _restore(warehouse: Warehouse, meta: StreamTableMeta, definition: Definition
         facts["found"] = "a table"
         if (aside := set_aside(spark, meta.name)) is not None:
             facts["now_called"] = str(aside)
-            note_names(warehouse)
+            push_names(warehouse)
     facts["restored"] = restore_view(spark, definition, meta.path)
     if facts["restored"]:
         warehouse.named[meta.table_id] = meta.name
@@ -89,7 +90,5 @@ def _restore(warehouse: Warehouse, meta: StreamTableMeta, definition: Definition
 def _drop_left_over(warehouse: Warehouse, there: Set[str]) -> None:
     """Drop the views of stream tables that another process has dropped."""
     for gone in warehouse.named.keys() - there:
-        name = warehouse.named.pop(gone)
-        held = held_under(warehouse.spark, name)
-        if held is not None and held.is_ours and warehouse.catalog.find(name) is None:
-            drop_view(warehouse.spark, name)
+        if (name := warehouse.named.pop(gone, None)) is not None:
+            drop_left_over(warehouse, name)

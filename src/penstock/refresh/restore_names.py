@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from penstock.catalog.model import KnownKind, KnownTable, StreamTableMeta
-from penstock.engine.spark.registry import kind_of, restore, restore_view
+from penstock.engine.spark.held_names import held_under
+from penstock.engine.spark.registry import drop_view, kind_of, restore, restore_view
 from penstock.errors import PenstockError
+from penstock.names import TableName
 from penstock.refresh.warehouse import Warehouse
 
 
@@ -31,6 +33,13 @@ def restore_names(
         if kind_of(spark, meta.name) is None and not _restore_view(warehouse, meta)
     ]
     warehouse.unnamed = frozenset([*unnamed, *restore(spark, known)])
+
+
+def drop_left_over(warehouse: Warehouse, name: TableName) -> None:
+    """Drop the view of a stream table that is no more; a view or table of others under its name stays."""
+    held = held_under(warehouse.spark, name)
+    if held is not None and held.is_ours and warehouse.catalog.find(name) is None:
+        drop_view(warehouse.spark, name)
 
 
 def _restore_view(warehouse: Warehouse, meta: StreamTableMeta) -> bool:

@@ -41,13 +41,13 @@ from penstock.refresh.define import check_graph
 from penstock.refresh.lease import PATIENCE, HeldLease, hold
 from penstock.refresh.record import Recorder
 from penstock.refresh.result import Progress, RefreshResult, Report
-from penstock.refresh.stages.commit import Writer, carry, commit, is_overdue
+from penstock.refresh.stages.commit import Writer, commit, is_overdue, keep_rows
 from penstock.refresh.stages.compute import compute
 from penstock.refresh.stages.decide import Decided, decide
 from penstock.refresh.stages.fuse import check_fuse
-from penstock.refresh.stages.pin import Pinned, Pins, Redefine, Seen, pin, see
+from penstock.refresh.stages.pin import Pinned, PinnedForReading, Pins, Redefine, pin, pin_for_reading
 from penstock.refresh.stages.plan import plan
-from penstock.refresh.stages.survey import DependenciesOf, Reason, Surveyed, Witnesses, survey, with_basis
+from penstock.refresh.stages.survey import DependenciesOf, Reason, Surveyed, SurveyInputs, survey, with_basis
 from penstock.settings import Settings
 
 _log = logging.getLogger("penstock.refresh")
@@ -89,7 +89,7 @@ class Refresher:
         self._workspace = workspace
         self._logs = logs
         self._handles = Handles()
-        self._witnesses = Witnesses(logs, catalog.dependencies_of, view_hash, function_hash)
+        self._inputs = SurveyInputs(logs, catalog.dependencies_of, view_hash, function_hash)
         self._now = now
         self._sleep = sleep
         self._recorder = recorder
@@ -129,7 +129,7 @@ class Refresher:
         attempt = Attempt(meta)
         try:
             with attempt.timed("pin"):
-                seen = see(meta, pins, self._logs)
+                seen = pin_for_reading(meta, pins, self._logs)
             with attempt.timed("classify"):
                 surveyed = self.survey(seen)
             if surveyed.before is None or not _is_quiet(seen, surveyed):
@@ -141,11 +141,11 @@ class Refresher:
         return Quiet(attempt, surveyed, surveyed.before, seen.state.version)
 
     def survey(
-        self, seen: Seen, earlier: Surveyed | None = None, dependencies: DependenciesOf | None = None
+        self, seen: PinnedForReading, earlier: Surveyed | None = None, dependencies: DependenciesOf | None = None
     ) -> Surveyed:
         """What a refresh of the stream table to its pins would find, for callers that know its `dependencies` too."""
-        witnesses = self._witnesses if dependencies is None else replace(self._witnesses, dependencies=dependencies)
-        surveyed = survey(seen, witnesses, earlier)
+        inputs = self._inputs if dependencies is None else replace(self._inputs, dependencies=dependencies)
+        surveyed = survey(seen, inputs, earlier)
         reach(Failpoint.CLASSIFIED)
         return surveyed
 
@@ -257,7 +257,7 @@ class Refresher:
             others = ", ".join(f"{each.operation} at version {each.version}" for each in pinned.state.foreign)
             _log.info("%s: commits of others accepted, they move no rows: %s", meta.name, others)
         if decision.action is Action.NO_DATA:
-            result = self._recorder.completed(attempt, held, carry(decided, decision, writer))
+            result = self._recorder.completed(attempt, held, keep_rows(decided, decision, writer))
             self._give_back(pinned)
             return result
 
@@ -277,6 +277,10 @@ class Refresher:
         if decided.planned.rebuild is not None:
             in_force = computed.redefined or pinned.definition
             decided.planned.workspace.keep(in_force, decided.surveyed.schemas, decided.plan)
+            if computed.redefined is None:
+                # A worker that died may have left the catalog with other sources than the storage has.
+                held.check()
+                self._recorder.redefined(meta, in_force, decided.plan)
         result = self._recorder.completed(attempt, held, committed)
         self._give_back(pinned)
         progress("record", 3)
@@ -286,7 +290,7 @@ class Refresher:
         return lambda bound: check_graph(self._catalog, meta.name, meta, bound)
 
 
-def _is_quiet(seen: Seen, surveyed: Surveyed) -> bool:
+def _is_quiet(seen: PinnedForReading, surveyed: Surveyed) -> bool:
     meta, definition, state = seen.meta, seen.definition, seen.state
     return not (
         surveyed.rebuild is not None

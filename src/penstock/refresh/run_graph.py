@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from penstock.catalog.model import Action, Dependency, SourceType, Status, StreamTableMeta
 from penstock.catalog.reader import CatalogReader
 from penstock.engine.spark.calls import cancel_jobs
-from penstock.engine.spark.registry import forget_cached, register_view
+from penstock.engine.spark.registry import forget_cached, keep_view
 from penstock.engine.spark.threads import spark_threads
 from penstock.errors import PenstockError, StreamTableNotFound, TableBusy
 from penstock.graph.dag import StreamGraph
@@ -23,7 +23,7 @@ from penstock.graph.order import order_refreshes
 from penstock.graph.side_by_side import work_side_by_side
 from penstock.names import Frontier
 from penstock.refresh.attempt import Quiet
-from penstock.refresh.copied_sources import copied_ids, who_sees_two
+from penstock.refresh.copied_sources import copied_ids, readers_of_two_copies
 from penstock.refresh.define import Redefinition
 from penstock.refresh.graph_run import Arrival, GraphPart, GraphRun, Skip, StayPut
 from penstock.refresh.keep_names import keep_names
@@ -110,7 +110,7 @@ def pin_part(warehouse: Warehouse, wanted: Iterable[str], redefinition: Redefini
     if copied := copied_ids(dependencies, found):
         versions = {source: version for source, version in versions.items() if source not in copied}
         # A reader of a source where it was goes on to where it is now.
-        copies = who_sees_two(tables, graph, [each for each in dependencies if each.source_id not in moved])
+        copies = readers_of_two_copies(tables, graph, [each for each in dependencies if each.source_id not in moved])
     order = tuple(node.key for node in order_refreshes(graph, tables))
     return GraphPart(tables, graph, order, versions, moved, copies)
 
@@ -186,7 +186,7 @@ def carry_out(
         result = warehouse.refresher.refresh(request, report)
         # At once, because its consumers are bound to the view. A table without rows may have been redefined.
         if result.action is Action.REINITIALIZE or not meta.is_populated:
-            register_view(warehouse.spark, warehouse.definition(meta), meta.path)
+            keep_view(warehouse.spark, warehouse.definition(meta), meta.path)
         if result.rows_inserted or result.rows_deleted:
             forget_cached(warehouse.spark, meta.name)
     except PenstockError as error:

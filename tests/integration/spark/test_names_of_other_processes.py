@@ -14,6 +14,7 @@ import pytest
 from warehouses import with_names_of_its_own
 
 import penstock
+from penstock.errors import CatalogError
 from penstock.testing.oracle import assert_exact
 
 if TYPE_CHECKING:
@@ -140,21 +141,54 @@ def test_a_name_that_was_made_here_past_penstock_is_not_taken_away(two: Two, tmp
     assert rows(there, "SELECT mine FROM both") == []
 
 
-def test_a_reader_that_a_crash_left_unmarked_is_marked_at_the_next_definition(
+def test_a_mark_that_the_catalog_would_not_take_is_made_at_the_next_statement(
     two: Two, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def busy(*_: Any) -> None:
+        raise CatalogError(path="catalog.sqlite", why="it is busy", fix="Try again.")
+
     here, _ = two
     for place, value in (("one", 1), ("two", 2)):
         here.sql(f"CREATE TABLE {place} (id INT) USING delta LOCATION '{tmp_path / place}'")
         here.sql(f"INSERT INTO {place} VALUES ({value})")
     here.sql(f"CREATE TABLE moving USING delta LOCATION '{tmp_path / 'one'}'")
-    here.sql("CREATE STREAM TABLE st AS SELECT id FROM moving")
-    with monkeypatch.context() as dying:
-        dying.setattr("penstock.refresh.share_names.mark_moved", lambda *_: None)
-        here.sql(f"DROP TABLE moving; CREATE TABLE moving USING delta LOCATION '{tmp_path / 'two'}'", yes=True)
-    here.sql("CREATE TABLE bystander (id INT)")
+    here.sql("CREATE STREAM TABLE st AS SELECT id FROM moving; DROP TABLE moving", yes=True)
+    with monkeypatch.context() as away:
+        away.setattr("penstock.refresh.share_names.mark_moved", busy)
+        with pytest.raises(CatalogError):
+            here.sql(f"CREATE TABLE moving USING delta LOCATION '{tmp_path / 'two'}'")
+    here.sql("SHOW TABLES")
     assert here.refresh("st").action.value == "REINITIALIZE"
     assert rows(here, "SELECT * FROM st") == [(2,)]
+    assert_exact(here, "st")
+    here.sql("SHOW TABLES")
+    assert here.refresh("st").action.value == "NO_DATA"
+
+
+def test_a_source_that_is_named_by_a_link_is_the_one_behind_it(two: Two, tmp_path: Path) -> None:
+    here, there = two
+    (tmp_path / "link").symlink_to(tmp_path)
+    here.sql(f"CREATE TABLE linked (id INT) USING delta LOCATION '{tmp_path / 'link' / 'one'}'")
+    here.sql("CREATE STREAM TABLE st AS SELECT id FROM linked")
+    for ps in (here, there):
+        ps.sql("CREATE TABLE IF NOT EXISTS bystander (id INT); DROP TABLE bystander; SHOW TABLES")
+        assert ps.refresh("st").action.value == "NO_DATA"
+
+
+def test_a_view_and_the_table_below_it_that_change_there_fit_each_other_here(two: Two, tmp_path: Path) -> None:
+    here, there = two
+    here.sql("CREATE TABLE t (id INT); INSERT INTO t VALUES (1); CREATE VIEW v AS SELECT id FROM t")
+    there.sql("CREATE STREAM TABLE st AS SELECT id FROM v")
+    there.sql(
+        f"""
+        CREATE TABLE words (id STRING) USING delta LOCATION '{tmp_path / "words"}'; INSERT INTO words VALUES ('007');
+        DROP TABLE t; CREATE TABLE t USING delta LOCATION '{tmp_path / "words"}';
+        CREATE OR REPLACE VIEW v AS SELECT id, 1 AS one FROM t""",
+        yes=True,
+    )
+    assert rows(here, "SELECT * FROM v") == [("007", 1)]
+    here.refresh("st")
+    assert rows(here, "SELECT * FROM st") == [("007",)]
     assert_exact(here, "st")
 
 
@@ -198,14 +232,3 @@ def test_a_name_that_cannot_be_registered_costs_the_others_nothing(two: Two, mon
     there.sql("CREATE TABLE gone (id INT)")
     assert rows(here, "SELECT * FROM v") == []
     assert here._warehouse.unnamed == frozenset()
-
-
-def test_a_view_that_is_redefined_there_is_at_no_moment_away_here(two: Two, monkeypatch: pytest.MonkeyPatch) -> None:
-    here, there = two
-    here.sql("CREATE TABLE t (id INT); CREATE VIEW v AS SELECT id FROM t")
-    there.sql("CREATE OR REPLACE VIEW v AS SELECT id + 1 AS id FROM t")
-    taken_out: list[Any] = []
-    monkeypatch.setattr("penstock.engine.spark.registry.unregister", lambda *what: taken_out.append(what))
-    here.status()
-    assert taken_out == []
-    assert "+ 1" in str(here._warehouse.spark.sql("SHOW CREATE TABLE v").collect()[0][0])

@@ -31,8 +31,8 @@ def deaf(world: Published, monkeypatch: pytest.MonkeyPatch) -> Warehouse:
     warehouse = world.tables._warehouse
     session: Any = object()
     monkeypatch.setattr(warehouse, "_session", session)
-    monkeypatch.setattr(dropping, "drop_view", refused)
-    monkeypatch.setattr(dropping, "keep_names", lambda _: None)
+    monkeypatch.setattr(dropping, "drop_left_over", refused)
+    monkeypatch.setattr(dropping, "keep_names", refused)
     return warehouse
 
 

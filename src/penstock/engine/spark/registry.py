@@ -8,7 +8,6 @@ groups left out, rows repeated by weight.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from typing import Any
 
 from py4j.protocol import Py4JError
@@ -25,7 +24,6 @@ from penstock.engine.spark.register_without_reading import (
     changed,
     register_delta_table,
     register_schema,
-    unregister,
 )
 from penstock.engine.spark.result_settings import is_result_setting
 from penstock.engine.spark.threads import active
@@ -191,6 +189,13 @@ def register_view(spark: SparkSession, definition: Definition, path: str) -> Non
     spark.sql(f"CREATE OR REPLACE VIEW {name.sql} {marked(text)} AS {text}")
 
 
+def keep_view(spark: SparkSession, definition: Definition, path: str) -> None:
+    """Create or replace the stream table's view unless it is the one that is there."""
+    held = held_under(spark, TableName.parse(definition.name))
+    if held is None or held.text != view_text_of(definition, path):
+        register_view(spark, definition, path)
+
+
 def stored_rows_at(spark: SparkSession, definition: Definition, path: str, version: int) -> DataFrame:
     """What a user sees of the storage at a version, in the user's own session."""
     return spark.sql(view_query(definition, f"delta.{quote(path)} VERSION AS OF {version}"))
@@ -266,19 +271,6 @@ def restore(spark: SparkSession, known: Iterable[KnownTable]) -> list[str]:
             return [each.name for each in failed]
         waiting = failed
     return []
-
-
-def exchange(spark: SparkSession, old: KnownTable, new: KnownTable | None) -> None:
-    """Let a registered name stand for something else, or for nothing; what cannot be registered now is left out.
-
-    Other threads may be reading by the name: a view is replaced in one step, a table is away for a moment.
-    """
-    if new is not None and old.kind is new.kind is KnownKind.VIEW:
-        with suppress(PySparkException, Py4JError):
-            return _register(spark, new)
-    unregister(spark, old)
-    if new is not None:
-        restore(spark, [new])
 
 
 def _register(spark: SparkSession, known: KnownTable) -> None:
