@@ -18,6 +18,12 @@ def test_the_changelog_has_the_version_with_its_day() -> None:
     assert [day for _, day in released] == sorted((day for _, day in released), reverse=True)
 
 
+def test_no_folder_holds_more_modules_than_one_can_survey() -> None:
+    folders = {path.parent for path in (ROOT / "src" / "penstock").rglob("*.py")}
+    sizes = {str(folder.relative_to(ROOT)): len(list(folder.glob("*.py"))) for folder in folders}
+    assert {folder: size for folder, size in sizes.items() if size > 25} == {}
+
+
 def test_the_pythons_that_are_promised_are_the_ones_that_are_tested() -> None:
     promised = [found[1] for name in PROJECT["classifiers"] if (found := re.search(r"Python :: (3\.\d+)$", name))]
     for file, line in {
