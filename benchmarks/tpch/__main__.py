@@ -61,7 +61,7 @@ def run(ps: penstock.StreamTables, data: Path, chosen: list[Query]) -> list[repo
             if query.name in _existing(ps):
                 outcome = measure(ps, query, after, sizes)
                 outcomes[query.name].append(outcome)
-                _say(f"{after}: {_told(outcome)}")
+                _say(f"{after}: {_summary_line(outcome)}")
     return [report.Line(query, refused[query.name], tuple(outcomes[query.name])) for query in chosen]
 
 
@@ -86,7 +86,7 @@ def _existing(ps: penstock.StreamTables) -> set[str]:
     return {row.name.rsplit(".", 1)[-1] for row in ps.status()}
 
 
-def _told(outcome: Outcome) -> str:
+def _summary_line(outcome: Outcome) -> str:
     verdict = "exact" if outcome.exact else f"DIFFERS: {outcome.difference}"
     read = "" if outcome.rows_read is None else f", {outcome.rows_read:,} rows read"
     return (

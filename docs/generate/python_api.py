@@ -77,7 +77,7 @@ _PARAMETERS = {
     "timestamp": "Begin after the newest state that stands for a moment up to this one; UTC if it has no zone.",
     "lsn": "Begin after this position; 0 is the whole changelog.",
     "where": "A condition on the rows, as in SUBSCRIBE.",
-    "columns": "Only these columns; an update that changes none of them is not told.",
+    "columns": "Only these columns; an update that changes none of them is left out.",
     "subscribe.progress": "Give watermarks too: how far the table has got, also without a change.",
     "policy": "`block`, `drop_oldest`, `drop_newest`, `sample(n)` or `demand`.",
     "buffer": "Commits that may wait before the policy acts.",
@@ -238,12 +238,12 @@ def _result(kind: type) -> str:
     fields = dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ()
     rows = [[code(each.name), code(str(each.type)), notes.get(each.name, "")] for each in fields]
     rows += [
-        [code(name), code(str(inspect.signature(each.fget).return_annotation)), _told(each.fget)]
+        [code(name), code(str(inspect.signature(each.fget).return_annotation)), _summary_line(each.fget)]
         for name, each in vars(kind).items()
         if isinstance(each, property) and each.fget is not None and not name.startswith("_")
     ]
     methods = [
-        [code(_call(name, method)), code(str(inspect.signature(method).return_annotation)), _told(method)]
+        [code(_call(name, method)), code(str(inspect.signature(method).return_annotation)), _summary_line(method)]
         for name, method in vars(kind).items()
         # What a feed tells its followers is between those two.
         if inspect.isfunction(method) and not name.startswith("_") and name not in vars(Follower)
@@ -256,7 +256,7 @@ def _call(name: str, method: Callable[..., Any]) -> str:
     return f"{name}({', '.join(each.name if each.default is each.empty else f'{each.name}=…' for each in given)})"
 
 
-def _told(method: Callable[..., Any]) -> str:
+def _summary_line(method: Callable[..., Any]) -> str:
     """The docstring as one line; a table has no others."""
     return " ".join((inspect.getdoc(method) or "").split())
 

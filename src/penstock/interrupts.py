@@ -16,29 +16,29 @@ from typing import Any, Final
 _CALLS_SPARK: Final = "pyspark.core.context"
 
 
-class GivenUp(BaseException):
+class SecondInterrupt(BaseException):
     """The second interrupt, raised inside the block; no Exception, so that no handler in the block swallows it."""
 
 
-class Whole:
-    """A block that the first interrupt does not cut in two; the interrupt calls `hurry`, to bring the end nearer.
+class DeferInterrupt:
+    """A block that the first interrupt does not cut in two: it calls `on_interrupt`, to bring the end nearer.
 
     Python delivers signals to the main thread only. In any other thread, and inside another such block, this does
     nothing.
     """
 
-    __slots__ = ("_before", "_hurry", "_stop", "has_ended")
+    __slots__ = ("_before", "_on_interrupt", "_stop", "has_ended")
 
-    def __init__(self, hurry: Callable[[Whole], None] | None = None) -> None:
-        self._hurry = hurry
+    def __init__(self, on_interrupt: Callable[[DeferInterrupt], None] | None = None) -> None:
+        self._on_interrupt = on_interrupt
         self._before: Callable[[int, FrameType | None], Any] | None = None
         self._stop: BaseException | None = None
         self.has_ended = False
 
-    def __enter__(self) -> Whole:
+    def __enter__(self) -> DeferInterrupt:
         if threading.current_thread() is threading.main_thread():
             before = signal.getsignal(signal.SIGINT)
-            if callable(before) and not isinstance(getattr(before, "__self__", None), Whole):
+            if callable(before) and not isinstance(getattr(before, "__self__", None), DeferInterrupt):
                 self._before = before
                 signal.signal(signal.SIGINT, self._interrupted)
         return self
@@ -64,7 +64,7 @@ class Whole:
             handler(number, frame)
         except BaseException as stop:
             if self._stop is not None:
-                raise GivenUp from None
+                raise SecondInterrupt from None
             self._stop = stop
-            if self._hurry is not None:
-                self._hurry(self)
+            if self._on_interrupt is not None:
+                self._on_interrupt(self)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from penstock.interrupts import GivenUp, Whole
+from penstock.interrupts import DeferInterrupt, SecondInterrupt
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +31,7 @@ def test_it_is_raised_at_the_end_of_the_block() -> None:
     done: list[str] = []
 
     def block() -> None:
-        with Whole():
+        with DeferInterrupt():
             interrupt()
             done.append("all of it")
 
@@ -43,7 +43,7 @@ def test_it_is_raised_at_the_end_of_the_block() -> None:
 
 def test_it_comes_in_place_of_the_error_of_the_block() -> None:
     def block() -> None:
-        with Whole():
+        with DeferInterrupt():
             interrupt()
             raise ValueError("the job was cancelled")
 
@@ -53,7 +53,7 @@ def test_it_comes_in_place_of_the_error_of_the_block() -> None:
 
 def test_it_hurries_the_block_once() -> None:
     hurried: list[bool] = []
-    with pytest.raises(KeyboardInterrupt), Whole(lambda block: hurried.append(block.has_ended)):
+    with pytest.raises(KeyboardInterrupt), DeferInterrupt(lambda block: hurried.append(block.has_ended)):
         interrupt()
     assert hurried == [False]
 
@@ -62,12 +62,12 @@ def test_the_second_one_leaves_the_block_and_is_one_interrupt_outside() -> None:
     done: list[str] = []
 
     def block() -> None:
-        with Whole():
+        with DeferInterrupt():
             interrupt()
             try:
                 interrupt()
                 done.append("never")
-            except GivenUp:
+            except SecondInterrupt:
                 done.append("given up")
                 raise
 
@@ -80,7 +80,7 @@ def test_a_handler_that_raises_nothing_has_all_it_wants() -> None:
     told: list[int] = []
     signal.signal(signal.SIGINT, lambda number, frame: told.append(number))
     hurried: list[Any] = []
-    with Whole(hurried.append):
+    with DeferInterrupt(hurried.append):
         interrupt()
     assert told == [signal.SIGINT]
     assert not hurried
@@ -91,7 +91,7 @@ def test_what_a_handler_of_a_users_own_raises_is_raised() -> None:
         raise RuntimeError("stop")
 
     signal.signal(signal.SIGINT, stop)
-    with pytest.raises(RuntimeError, match="stop"), Whole():
+    with pytest.raises(RuntimeError, match="stop"), DeferInterrupt():
         interrupt()
     assert signal.getsignal(signal.SIGINT) is stop
 
@@ -100,8 +100,8 @@ def test_the_outermost_block_counts() -> None:
     done: list[str] = []
 
     def block() -> None:
-        with Whole():
-            with Whole():
+        with DeferInterrupt():
+            with DeferInterrupt():
                 interrupt()
             done.append("after the inner one")
 
@@ -112,13 +112,13 @@ def test_the_outermost_block_counts() -> None:
 
 def test_an_ignored_signal_stays_ignored_and_other_threads_are_left_alone() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with Whole():
+    with DeferInterrupt():
         interrupt()
     signal.signal(signal.SIGINT, signal.default_int_handler)
     found: list[Any] = []
 
     def work() -> None:
-        with Whole():
+        with DeferInterrupt():
             found.append(signal.getsignal(signal.SIGINT))
 
     thread = threading.Thread(target=work)

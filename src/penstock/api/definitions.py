@@ -14,11 +14,11 @@ from penstock.api.refreshing import refresh_one
 from penstock.catalog.model import UNSET, StreamTableMeta, UnsetType
 from penstock.ddl.alter import alter, postpone, redefinition, status_of
 from penstock.ddl.create import Proposal, make, mode_of, propose
-from penstock.ddl.defining import defining
+from penstock.ddl.definition_errors import definition_errors
 from penstock.ddl.drop import drop, undo
 from penstock.ddl.outcome import Replacement, StreamTableInfo, changed, column_changes, created, unchanged
 from penstock.engine.spark import registry
-from penstock.engine.spark.handed_in import DataFrame, SparkSession
+from penstock.engine.spark.pyspark_types import DataFrame, SparkSession
 from penstock.engine.spark.python_query import frame_from, named_query
 from penstock.engine.spark.result_settings import result_settings
 from penstock.errors import QueryInvalid, TableBusy, TableExists
@@ -54,7 +54,7 @@ def create_stream_table(
     if held is not None and not or_replace:
         raise TableExists(name=table, kind="stream table")
     lag = parse_target_lag(target_lag, warehouse.settings.min_target_lag)
-    with defining():
+    with definition_errors():
         proposal = propose(warehouse, name, text, lag, mode_of(refresh_mode), tuple(key or ()))
         if held is not None:
             replacement = _replace(warehouse, held, proposal, initialize, cascade, progress)
@@ -88,7 +88,7 @@ def alter_stream_table(
     mode = refresh_mode if refresh_mode is UNSET else mode_of(refresh_mode)
     wanted = status if status is UNSET else status_of(status)
     replacement = None
-    with defining():
+    with definition_errors():
         if query is not UNSET:
             # Lag and mode come into force in the commit of the rows, and the status once that has succeeded.
             given = {"target_lag_seconds": lag, "refresh_mode": mode}

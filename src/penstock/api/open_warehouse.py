@@ -19,8 +19,8 @@ from penstock.catalog.warehouse_folder import had_catalog, made
 from penstock.ddl.claim_place import Opened, claim_place
 from penstock.ddl.names_of_others import names_of, refuse_names_of_others
 from penstock.engine.run.workspace import Logs
-from penstock.engine.spark.calls import let_calls_end
-from penstock.engine.spark.handed_in import SparkSession
+from penstock.engine.spark.calls import defer_interrupts
+from penstock.engine.spark.pyspark_types import SparkSession
 from penstock.engine.spark.session import check_session, start_session
 from penstock.monitor.json_log import log_to
 from penstock.monitor.monitor import Monitor
@@ -38,7 +38,7 @@ def open_warehouse(root: Path, spark: SparkSession | None, catalog: str | None, 
     """Open the catalog, finish what a crash left open, and say how a session starts; none starts yet."""
     if spark is not None:
         check_session(spark)
-        let_calls_end(spark.sparkContext._gateway)
+        defer_interrupts(spark.sparkContext._gateway)
     settings = Settings.load(root, **given)
     _log_as(settings)
     if settings.log_format == "json":

@@ -19,7 +19,7 @@ from penstock.catalog.warehouse_folder import require_warehouse, warehouse_folde
 from penstock.ddl.claim_place import refuse_broken_foreign
 from penstock.ddl.repair import RepairReport
 from penstock.ddl.session_first import session_first
-from penstock.engine.spark.handed_in import SparkSession
+from penstock.engine.spark.pyspark_types import SparkSession
 from penstock.errors import ReadOnly
 from penstock.settings import Settings
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from penstock.api.find import find_stream_table
-from penstock.ddl.defining import defining
+from penstock.ddl.definition_errors import definition_errors
 from penstock.ddl.guard_versions import guard_versions
 from penstock.engine.spark import registry
-from penstock.engine.spark.handed_in import DataFrame
+from penstock.engine.spark.pyspark_types import DataFrame
 from penstock.engine.spark.result_settings import result_settings
 from penstock.reading.audit import AuditReport, audit
 from penstock.reading.describe import columns_of, details_of
@@ -45,7 +45,7 @@ def explain_name_or_query(warehouse: Warehouse, name_or_query: str) -> Explanati
         return explain_table(warehouse, find_stream_table(warehouse, text))
     settings, database = result_settings(warehouse.spark), registry.current_schema(warehouse.spark)
     guard_versions(warehouse, text, database)
-    with defining():
+    with definition_errors():
         return explain_query(warehouse, text, settings, database)
 
 

@@ -18,8 +18,8 @@ from penstock.ddl.guard_versions import guard_versions
 from penstock.engine.read.rows_as_view import rows_as_views
 from penstock.engine.run.written_rows import counting_rows, counts
 from penstock.engine.spark import registry
-from penstock.engine.spark.handed_in import DataFrame
 from penstock.engine.spark.plain_tables import create_table
+from penstock.engine.spark.pyspark_types import DataFrame
 from penstock.engine.spark.statement import statement_errors
 from penstock.errors import InvalidName
 from penstock.lang import PassThrough
@@ -31,7 +31,7 @@ from penstock.monitor.views import views_in
 from penstock.names import TableName
 from penstock.refresh.keep_names import keep_names
 from penstock.refresh.result import Report
-from penstock.refresh.share_names import note_names
+from penstock.refresh.share_names import push_names
 from penstock.refresh.warehouse import Warehouse
 
 
@@ -60,7 +60,7 @@ def run_in_spark(warehouse: Warehouse, statement: PassThrough, yes: bool) -> Dat
     if inserted is not None:
         frame = counts(spark, inserted)
     if statement.kind in {"ddl", "other"}:
-        note_names(warehouse)
+        push_names(warehouse)
     return frame
 
 

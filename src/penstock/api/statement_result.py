@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from penstock.catalog.model import RefreshRecord
-from penstock.engine.spark.handed_in import DataFrame
+from penstock.engine.spark.pyspark_types import DataFrame
 from penstock.errors import NotAllRefreshed
 from penstock.graph.lag import format_lag
 from penstock.lang.unknown_name import lost_ones

@@ -23,7 +23,7 @@ from penstock.changes.wire.change_event import ChangeEvent
 from penstock.ddl.outcome import StreamTableInfo
 from penstock.ddl.repair import RepairReport, rebuild
 from penstock.engine.changelog.changelog import Changelog
-from penstock.engine.spark.handed_in import DataFrame, SparkSession
+from penstock.engine.spark.pyspark_types import DataFrame, SparkSession
 from penstock.layout.advise import LayoutAdvice, advise
 from penstock.layout.optimize import OptimizeResult, optimize
 from penstock.monitor.diagnose.diagnosis import Diagnosis, diagnose
@@ -249,7 +249,7 @@ class StreamTables:
         Without a name it does so for every stream table, and reports on sources. A source that is named it sorts with
         Delta's own OPTIMIZE. With `dry_run` it only reports.
         """
-        done = optimize(self._warehouse, None if name is None else self._name(name), dry_run, progress)
+        done = optimize(self._warehouse, None if name is None else full_name(self._warehouse, name), dry_run, progress)
         if name is not None and not done:
             self._find(name)
         return done
@@ -442,9 +442,6 @@ class StreamTables:
     def lost(self) -> list[str]:
         """Stream tables that lie in the warehouse and are missing from its catalog; `repair` restores them."""
         return lost_names(self._warehouse)
-
-    def _name(self, name: str) -> TableName:
-        return full_name(self._warehouse, name)
 
     def _find(self, name: str) -> StreamTableMeta:
         return find_stream_table(self._warehouse, name)

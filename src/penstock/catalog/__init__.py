@@ -1,7 +1,8 @@
 """What stream tables exist, what they read, how far they are, what was refreshed, and who is working on them.
 
 `CatalogReader` looks, `CatalogWriter` changes; `open_catalog` gives one in SQLite or PostgreSQL. The catalog can be
-lost: everything that matters for results is also in the stream tables' own commits.
+lost: everything that matters for results is also in the stream tables' own commits. Imports only the basics and a
+reader of names from `lang`; `refresh`, `ddl`, `monitor` and what is above them call it.
 
 Open to every package: address, database, fault, identity_file, model, open_catalog, owner, postgres,
     postgres_address, reader, warehouse_folder, writer.

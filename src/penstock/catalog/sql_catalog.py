@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from typing import Any, Final, Self
 
-from penstock.catalog import rows, settlement
+from penstock.catalog import ownership, rows
 from penstock.catalog.database import Statements
 from penstock.catalog.model import (
     SCHEDULER,
@@ -458,17 +458,17 @@ class SqlCatalog(SqlReader, CatalogWriter):
 
     # Whose catalog it is
 
-    def settle(self, before: WarehouseIdentity | None, after: WarehouseIdentity, former: str | None) -> None:
+    def record_owner(self, before: WarehouseIdentity | None, after: WarehouseIdentity, former: str | None) -> None:
         with self._write() as db:
-            settlement.settle(db, before, after, former)
+            ownership.record_owner(db, before, after, former)
 
     def begin_copy(self, original: WarehouseIdentity, copy: WarehouseIdentity) -> str:
         with self._write() as db:
-            return settlement.begin_copy(db, original, copy)
+            return ownership.begin_copy(db, original, copy)
 
     def finish_copy(self, copy: WarehouseIdentity, former: str, *, now: datetime) -> None:
         with self._write() as db:
-            settlement.finish_copy(db, copy, former, now)
+            ownership.finish_copy(db, copy, former, now)
 
     # Plain tables, views and schemas
 

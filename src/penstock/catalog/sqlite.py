@@ -21,7 +21,7 @@ from penstock.catalog.open_readonly import open_readonly
 from penstock.catalog.sql_catalog import SqlCatalog
 from penstock.catalog.upgrade import latest, stored_version, upgrade
 from penstock.errors import CatalogError, CatalogLost, CatalogUnusable, ReadOnly
-from penstock.interrupts import Whole
+from penstock.interrupts import DeferInterrupt
 
 
 class SqliteCatalog(SqlCatalog):
@@ -100,7 +100,7 @@ class SqliteDatabase(Database):
         if self.read_only:
             raise ReadOnly(place=self.place)
         # An interrupt right behind BEGIN would leave a transaction open.
-        with self.lock, self._translated(), Whole():
+        with self.lock, self._translated(), DeferInterrupt():
             connection = self._open()
             connection.execute("BEGIN IMMEDIATE")
             try:

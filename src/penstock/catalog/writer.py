@@ -220,7 +220,7 @@ class CatalogWriter(CatalogReader):
     # Whose catalog it is
 
     @abstractmethod
-    def settle(self, before: WarehouseIdentity | None, after: WarehouseIdentity, former: str | None) -> None:
+    def record_owner(self, before: WarehouseIdentity | None, after: WarehouseIdentity, former: str | None) -> None:
         """Record the warehouse that owns this catalog, unless another process has recorded one since `before`.
 
         Paths below `former` that were written in full become relative to the warehouse.

@@ -1,6 +1,6 @@
 """Names of `penstock.changes` as they were in version 0.1.
 
-Each is taken from its new home, with a warning that names it. The old names go with the release after the next.
+Each is taken from its new home, with a warning that names it. The next release drops the old names.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, Final
 
+_UNTIL: Final = "; the next release drops the old name"
 _HOMES: Final[Mapping[tuple[str, str], str]] = {
     ("", "changelog_types"): (
         "apply_state change_event_batch change_record changelog_buffer changelog_ref checkpoint "
@@ -65,7 +66,7 @@ class OldNames(MetaPathFinder, Loader):
     def exec_module(self, module: ModuleType) -> None:
         """Take over every name of the module at its new place."""
         place = _PLACES[module.__name__]
-        warnings.warn(f"{module.__name__} is now {place}", DeprecationWarning, stacklevel=2)
+        warnings.warn(f"{module.__name__} is now {place}{_UNTIL}", DeprecationWarning, stacklevel=2)
         found = import_module(place)
         vars(module).update({name: value for name, value in vars(found).items() if not name.startswith("__")})
 
@@ -73,7 +74,7 @@ class OldNames(MetaPathFinder, Loader):
 def in_library(function: str, old: str) -> Callable[..., Any]:
     """The function of `penstock.changelog_types.record_events` that took the place of a method."""
     place = "penstock.changelog_types.record_events"
-    warnings.warn(f"{old} is now {place}.{function}", DeprecationWarning, stacklevel=3)
+    warnings.warn(f"{old} is now {place}.{function}{_UNTIL}", DeprecationWarning, stacklevel=3)
     # Imported when it is called: the product does not depend on the library.
     found: Callable[..., Any] = getattr(import_module(place), function)
     return found

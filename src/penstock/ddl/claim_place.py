@@ -72,7 +72,7 @@ def claim_place(opened: Opened) -> None:
         adopt(opened.root, opened.logs, former, _written_out(catalog))
         _log.info("the warehouse was moved from %s to %s", former, here, extra={"event": "moved"})
     if held is None or held.place != here:
-        catalog.settle(held, now, former)
+        catalog.record_owner(held, now, former)
     write_identity(here, catalog.identity() or now)
 
 

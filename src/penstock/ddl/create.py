@@ -27,7 +27,7 @@ from penstock.errors import InvalidMode, InvalidName, NotIncremental, SchemaNotF
 from penstock.failpoints import Failpoint, reach
 from penstock.lang import check_query
 from penstock.names import TableName
-from penstock.refresh.copied_sources import require_told_apart
+from penstock.refresh.copied_sources import require_one_copy
 from penstock.refresh.define import check_graph, dependencies_of
 from penstock.refresh.hidden_names import refuse_hidden
 from penstock.refresh.keep_names import keep_names
@@ -89,7 +89,7 @@ def propose(
     if mode is RefreshMode.INCREMENTAL and plan.refused is not None:
         raise NotIncremental(reason=plan.refused.reason, detail=plan.refused.construct, fix=plan.refused.advice)
     check_graph(warehouse.catalog, table, held, plan.bound)
-    require_told_apart(warehouse.catalog, dependencies_of(plan.bound))
+    require_one_copy(warehouse.catalog, dependencies_of(plan.bound))
     draft = Definition(
         id=uuid.uuid4().hex,
         name=str(table),

@@ -24,7 +24,7 @@ from penstock.engine.spark.registry import (
     read_by_view,
     table_path,
 )
-from penstock.engine.spark.statement_effects import Deed, Target, read_targets
+from penstock.engine.spark.statement_effects import Effect, Target, read_targets
 from penstock.errors import HasReaders, IsStreamTable, PenstockError, SchemaHoldsStreamTables
 from penstock.graph.dag import StreamGraph
 from penstock.graph.order import order_refreshes, without_circles
@@ -38,22 +38,22 @@ _CATALOG: Final = "spark_catalog"
 _SHOWN: Final = 80
 """Characters of a statement that an error repeats."""
 
-_TAKES_AWAY: Final = frozenset({Deed.DROP, Deed.REPLACE, Deed.RENAME, Deed.MOVE})
+_TAKES_AWAY: Final = frozenset({Effect.DROP, Effect.REPLACE, Effect.RENAME, Effect.MOVE})
 
 _FIXES: Final = {
-    Deed.CREATE: "Choose another name, or give the stream table another query: "
+    Effect.CREATE: "Choose another name, or give the stream table another query: "
     "CREATE OR REPLACE STREAM TABLE {name} AS …",
-    Deed.REPLACE: "Write: CREATE OR REPLACE STREAM TABLE {name} AS …",
-    Deed.DROP: "Write: DROP STREAM TABLE {name}",
-    Deed.RENAME: "Create it under the other name, then drop this one: CREATE STREAM TABLE … AS …; "
+    Effect.REPLACE: "Write: CREATE OR REPLACE STREAM TABLE {name} AS …",
+    Effect.DROP: "Write: DROP STREAM TABLE {name}",
+    Effect.RENAME: "Create it under the other name, then drop this one: CREATE STREAM TABLE … AS …; "
     "DROP STREAM TABLE {name}",
-    Deed.MOVE: "Its storage stays in the warehouse, where it is.",
-    Deed.WRITE: "Its rows follow from its query: change its sources and write REFRESH STREAM TABLE {name}, or change "
+    Effect.MOVE: "Its storage stays in the warehouse, where it is.",
+    Effect.WRITE: "Its rows follow from its query: change its sources and write REFRESH STREAM TABLE {name}, or change "
     "the query: ALTER STREAM TABLE {name} AS …",
-    Deed.ALTER: "Write: ALTER STREAM TABLE {name} AS …, or ALTER STREAM TABLE {name} SET …",
-    Deed.CACHE: "Cached rows would be shown even after another process has refreshed. Keep a copy under another name: "
-    "CACHE TABLE … AS SELECT * FROM {name}",
-    Deed.LAY_OUT: "Write: OPTIMIZE STREAM TABLE {name}. To vacuum it, name its storage: VACUUM delta.`{path}`",
+    Effect.ALTER: "Write: ALTER STREAM TABLE {name} AS …, or ALTER STREAM TABLE {name} SET …",
+    Effect.CACHE: "Cached rows would be shown even after another process has refreshed. Keep a copy under another "
+    "name: CACHE TABLE … AS SELECT * FROM {name}",
+    Effect.LAY_OUT: "Write: OPTIMIZE STREAM TABLE {name}. To vacuum it, name its storage: VACUUM delta.`{path}`",
 }
 
 
@@ -90,7 +90,7 @@ def guard_names(warehouse: Warehouse, statement: PassThrough, yes: bool) -> None
         where = _where(warehouse, target)
         if where is not None:
             _guard_stream_tables(warehouse, target, where, tables, said)
-            if not yes and (target.deed in _TAKES_AWAY or where.whole_folder):
+            if not yes and (target.effect in _TAKES_AWAY or where.whole_folder):
                 _guard_sources(warehouse, target, where, said)
 
 
@@ -100,14 +100,14 @@ def _guard_stream_tables(
     for meta in tables:
         named = where.name == meta.name
         # A user's table that has taken the name may be moved out of the way.
-        if named and target.deed in _TAKES_AWAY and kind_of(warehouse.spark, meta.name) == "table":
+        if named and target.effect in _TAKES_AWAY and kind_of(warehouse.spark, meta.name) == "table":
             continue
-        if named or (target.deed is not Deed.LAY_OUT and _reaches(where, place(meta.path))):
+        if named or (target.effect is not Effect.LAY_OUT and _reaches(where, place(meta.path))):
             raise IsStreamTable(
                 name=meta.name,
                 what="a stream table" if named else "the stream table whose storage that is",
                 statement=said,
-                fix=_FIXES[target.deed].format(name=meta.name, path=meta.path),
+                fix=_FIXES[target.effect].format(name=meta.name, path=meta.path),
             )
 
 
@@ -131,7 +131,7 @@ def _guard_sources(warehouse: Warehouse, target: Target, where: _Place, said: st
     name = where.name
     kind = None if name is None else kind_of(warehouse.spark, name)
     # A view that is redefined is read anew; nothing is lost with it.
-    if name is not None and (kind is None or (kind == "view" and target.deed is Deed.REPLACE)):
+    if name is not None and (kind is None or (kind == "view" and target.effect is Effect.REPLACE)):
         return
     read = [
         each
@@ -180,13 +180,13 @@ def _where(warehouse: Warehouse, target: Target) -> _Place | None:
     """The place of a target; None if it is in another catalog than the warehouse, or a temporary view."""
     spark = warehouse.spark
     if target.folder is not None:
-        return _Place(folder=place(target.folder), whole_folder=target.deed is Deed.WRITE)
+        return _Place(folder=place(target.folder), whole_folder=target.effect is Effect.WRITE)
     if not target.parts:
         return None
     if len(target.parts) > 1 and ("/" in target.parts[-1]):
         return _Place(folder=place(target.parts[-1]))
     *before, table = (part.lower() for part in target.parts)
-    if not before and target.deed is not Deed.CREATE and has_temporary_view(spark, table):
+    if not before and target.effect is not Effect.CREATE and has_temporary_view(spark, table):
         return None
     if target.beside and not before:
         before = [part.lower() for part in target.beside[:-1]]
@@ -194,15 +194,15 @@ def _where(warehouse: Warehouse, target: Target) -> _Place | None:
     if (catalog or current_catalog(spark)) != _CATALOG:
         return None
     name = TableName(schema, table)
-    path = table_path(spark, name) if _works_on_files(warehouse, target.deed, name) else None
+    path = table_path(spark, name) if _works_on_files(warehouse, target.effect, name) else None
     return _Place(name, None if path is None else place(path))
 
 
-def _works_on_files(warehouse: Warehouse, deed: Deed, name: TableName) -> bool:
+def _works_on_files(warehouse: Warehouse, effect: Effect, name: TableName) -> bool:
     """True if the files of the table change; False if only the name comes, goes or moves."""
-    if deed in {Deed.DROP, Deed.RENAME}:
+    if effect in {Effect.DROP, Effect.RENAME}:
         return is_managed(warehouse.spark, name)
-    return deed in {Deed.REPLACE, Deed.WRITE, Deed.ALTER}
+    return effect in {Effect.REPLACE, Effect.WRITE, Effect.ALTER}
 
 
 def _reaches(where: _Place, folder: str) -> bool:

@@ -26,7 +26,7 @@ S = TypeVar("S", bound=State)
 
 
 @dataclass(frozen=True, slots=True)
-class Parted:
+class Disagreement:
     """Two tables that cannot be shown together: one has no state with this base table as old as the other needs it.
 
     Without `base`, the first has no state at all.
@@ -37,14 +37,14 @@ class Parted:
     behind: str | None = None
 
 
-def common_instant(tables: Mapping[str, Iterable[S]]) -> dict[str, S] | Parted:
+def common_instant(tables: Mapping[str, Iterable[S]]) -> dict[str, S] | Disagreement:
     """The newest agreeing states of all tables, or why there are none; of each table only as many are asked for."""
     coming = {name: iter(states) for name, states in tables.items()}
     at: dict[str, S] = {}
     for name, states in coming.items():
         first = next(states, None)
         if first is None:
-            return Parted(name)
+            return Disagreement(name)
         at[name] = first
     while True:
         oldest: dict[str, tuple[int, str]] = {}
@@ -57,7 +57,7 @@ def common_instant(tables: Mapping[str, Iterable[S]]) -> dict[str, S] | Parted:
         for name, base in ahead.items():
             older = next((state for state in coming[name] if _too_new(state, oldest) is None), None)
             if older is None:
-                return Parted(name, base, oldest[base][1])
+                return Disagreement(name, base, oldest[base][1])
             at[name] = older
 
 

@@ -4,8 +4,8 @@
 
 The caller is one of the workers, and others are called in only while more than one node is ready: a chain, or a single
 node, never leaves the caller's thread. After an error nothing new is started; what runs is waited for, and of all
-errors the one that comes first in the order is raised. KeyboardInterrupt comes before all errors; `hurry` is called
-then, to bring the end of what runs nearer.
+errors the one that comes first in the order is raised. KeyboardInterrupt comes before all errors; `on_interrupt` is
+called then, to bring the end of what runs nearer.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ThreadFactory = Callable[[WorkerLoop, int], threading.Thread]
 
 
 _AGAIN: Final = 0.2
-"""Seconds between two calls of `hurry`."""
+"""Seconds between two calls of `on_interrupt`."""
 
 
 def plain_thread(worker_loop: WorkerLoop, number: int) -> threading.Thread:
@@ -35,7 +35,7 @@ def work_side_by_side(
     work: Callable[[str], None],
     workers: int,
     new_thread: ThreadFactory = plain_thread,
-    hurry: Callable[[], None] = lambda: None,
+    on_interrupt: Callable[[], None] = lambda: None,
 ) -> None:
     """Work on every node of `order`, which has whatever a node waits for before it; others count as done."""
     board = _Board(order, waits_for, work, workers, new_thread)
@@ -46,7 +46,7 @@ def work_side_by_side(
     except BaseException as stop:
         # It came between two nodes, or while others were waited for.
         board.stop(stop)
-    board.wait(hurry if board.is_interrupted else None)
+    board.wait(on_interrupt if board.is_interrupted else None)
     if board.errors:
         raise board.errors[min(board.errors)]
 
@@ -89,17 +89,17 @@ class _Board:
         except BaseException as error:
             self.stop(error, -1 if place is None else place)
 
-    def wait(self, hurry: Callable[[], None] | None = None) -> None:
+    def wait(self, on_interrupt: Callable[[], None] | None = None) -> None:
         """Return when no other worker is left; until then each is hurried now and again, for it may begin anew."""
         while True:
             with self._changed:
                 running = [thread for thread in self._threads if thread.is_alive()]
             if not running:
                 return
-            if hurry is not None:
-                hurry()
+            if on_interrupt is not None:
+                on_interrupt()
             for thread in running:
-                thread.join(None if hurry is None else _AGAIN)
+                thread.join(None if on_interrupt is None else _AGAIN)
 
     def _next(self) -> int | None:
         with self._changed:

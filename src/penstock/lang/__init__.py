@@ -1,4 +1,7 @@
-"""The SQL surface: text in, statements out. Nothing here knows Spark; Spark's own statements pass through untouched."""
+"""The SQL surface: text in, statements out. Nothing here knows Spark; Spark's own statements pass through untouched.
+
+`api` runs the statements, `cli` and `ddl` ask what a text names; of other packages it imports `changes` for filters.
+"""
 
 from penstock.lang.check_query import check_query
 from penstock.lang.parse import parse, parse_one

@@ -79,20 +79,20 @@ def optimize(
     held = None if name is None else warehouse.catalog.find(name)
     if held is not None:
         advice = advise_one(warehouse, held)
-        return [_only_told(advice) if dry_run else optimize_table(warehouse, held, advice, report)]
+        return [_report_only(advice) if dry_run else optimize_table(warehouse, held, advice, report)]
     plans = read_plans(warehouse)
     results = []
     for meta, advice in advise_tables(warehouse, plans) if name is None else ():
-        results.append(_only_told(advice) if dry_run else optimize_table(warehouse, meta, advice, report))
+        results.append(_report_only(advice) if dry_run else optimize_table(warehouse, meta, advice, report))
     for source, advice in advise_sources(warehouse, plans):
         if name is None:
-            results.append(_only_told(advice))
+            results.append(_report_only(advice))
         elif TableName.parse(source.name) == name:
-            results.append(_only_told(advice) if dry_run else optimize_source(warehouse, source, advice, report))
+            results.append(_report_only(advice) if dry_run else optimize_source(warehouse, source, advice, report))
     return results
 
 
-def _only_told(advice: LayoutAdvice) -> OptimizeResult:
+def _report_only(advice: LayoutAdvice) -> OptimizeResult:
     """A result that only reports, because nothing was done to the table."""
     return OptimizeResult(advice, (), advice.text(), advice.layout, None, 0.0)
 
@@ -162,7 +162,7 @@ def optimize_source(
 ) -> OptimizeResult:
     """Sort a source as advised by Delta's own OPTIMIZE."""
     if not advice.needed:
-        return _only_told(advice)
+        return _report_only(advice)
     started = time.perf_counter()
     if report is not None:
         report(Progress(advice.table, "sorting", "sorting", 1, 2))

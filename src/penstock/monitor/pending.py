@@ -60,9 +60,9 @@ class PendingChanges:
         """One line per stream table and source that it reads, by names."""
         # The scheduler and several scrapes may ask at once.
         with self._looking:
-            return self._look()
+            return self._collect()
 
-    def _look(self) -> list[Pending]:
+    def _collect(self) -> list[Pending]:
         reads: dict[int, list[Dependency]] = {}
         for each in self._catalog.all_dependencies():
             if each.source_type is not SourceType.VIEW:

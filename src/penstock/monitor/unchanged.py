@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from penstock.catalog.model import Dependency, StreamTableMeta
 from penstock.engine.delta.definition import Definition
 from penstock.engine.write.storage_state import StorageState, storage_state
-from penstock.refresh.stages.pin import Pins, Seen
+from penstock.refresh.stages.pin import PinnedForReading, Pins
 from penstock.refresh.stages.survey import DependenciesOf, Reason
 from penstock.refresh.warehouse import Warehouse
 
@@ -69,7 +69,7 @@ def surveyed(
     try:
         definition = Definition.from_json(found.definition)
         situation = warehouse.refresher.survey(
-            Seen(meta, definition, found, Pins({}, warehouse.now())), dependencies=dependencies
+            PinnedForReading(meta, definition, found, Pins({}, warehouse.now())), dependencies=dependencies
         )
     except Exception:
         # Whatever it is, a Spark that is gone included: a source that cannot be read is a finding of its own, and who

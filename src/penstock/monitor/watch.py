@@ -89,7 +89,7 @@ def watch(
     buffer_rows: int,
 ) -> Watch:
     """Judge everything once. Episodes of stream tables that are gone end without a word."""
-    look = _Look(now, open_before, [], {})
+    look = _Sample(now, open_before, [], {})
     at_work = {row.name: row for row in rows if row.status in _AT_WORK}
     for row in rows:
         look.lag(row)
@@ -126,7 +126,7 @@ _UNSAID: Final = frozenset({AlertEvent.FALLING_BEHIND, AlertEvent.BUFFER_LAG_WAR
 
 
 @dataclass(frozen=True)
-class _Look:
+class _Sample:
     now: datetime
     before: Episodes
     alerts: list[Alert]

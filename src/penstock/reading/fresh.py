@@ -50,7 +50,7 @@ def fresh_rows(warehouse: Warehouse, metas: Iterable[StreamTableMeta]) -> list[D
         upstreams = {each: found[each] for each in part.graph.sources[key] if each in found}
         shown = {each: held.version for each, held in upstreams.items() if held.version is not None}
         pins = Pins({**part.versions, **shown}, stamp, moved=part.moved, copies=part.copies.get(key))
-        pins.require_told_apart()
+        pins.require_one_copy()
         moved = {each: held for each, held in upstreams.items() if held.version is None}
         fresh = _over(warehouse, part.tables[key], pins, moved) if moved else _at(warehouse, part.tables[key], pins)
         if fresh.rows is not None and part.graph.consumers[key] & set(part.order):

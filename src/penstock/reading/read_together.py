@@ -18,7 +18,7 @@ from penstock.engine.run.workspace import Logs
 from penstock.engine.spark.registry import stored_rows_at
 from penstock.engine.write.storage_state import records, storage_state
 from penstock.errors import NoCommonInstant
-from penstock.graph.instant import Parted, common_instant
+from penstock.graph.instant import Disagreement, common_instant
 from penstock.names import Frontier
 from penstock.refresh.stored_frontier import stored_frontier
 from penstock.refresh.warehouse import Warehouse
@@ -41,7 +41,7 @@ def rows_at_one_instant(warehouse: Warehouse, metas: Iterable[StreamTableMeta]) 
     tables = {meta.table_id: meta for meta in warehouse.catalog.get_all()}
     states = {meta.table_id: stored_states(warehouse.logs, meta, tables) for meta in wanted}
     found = common_instant(states)
-    if isinstance(found, Parted):
+    if isinstance(found, Disagreement):
         raise _refused(warehouse, tables, wanted, found)
     return [
         stored_rows_at(warehouse.spark, warehouse.definition(meta), meta.path, found[meta.table_id].version)
@@ -68,7 +68,7 @@ def stored_states(logs: Logs, meta: StreamTableMeta, stream_tables: Container[st
 
 
 def _refused(
-    warehouse: Warehouse, tables: Mapping[str, StreamTableMeta], wanted: Iterable[StreamTableMeta], parted: Parted
+    warehouse: Warehouse, tables: Mapping[str, StreamTableMeta], wanted: Iterable[StreamTableMeta], parted: Disagreement
 ) -> NoCommonInstant:
     names = ", ".join(str(meta.name) for meta in wanted)
     ahead = tables[parted.ahead].name

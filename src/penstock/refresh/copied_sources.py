@@ -19,7 +19,7 @@ Folders = tuple[str, str]
 """Two folders with one table id."""
 
 
-def require_told_apart(catalog: CatalogReader, reads: Sequence[Dependency]) -> None:
+def require_one_copy(catalog: CatalogReader, reads: Sequence[Dependency]) -> None:
     """SourceCopied if a stream table with these sources would see one table id in two folders."""
     tables, behind = catalog.upstream_part(each.source_id for each in reads)
     for one, other in copied_ids([*behind, *reads], tables).values():
@@ -43,7 +43,7 @@ def copied_ids(dependencies: Iterable[Dependency], tables: Iterable[StreamTableM
     return found
 
 
-def who_sees_two(
+def readers_of_two_copies(
     tables: Mapping[str, StreamTableMeta], graph: StreamGraph, dependencies: Iterable[Dependency]
 ) -> dict[str, Folders]:
     """The stream tables (by Delta table id) that would read one table id in two folders."""

@@ -17,7 +17,7 @@ from penstock.catalog.model import Lease
 from penstock.catalog.owner import current_owner
 from penstock.catalog.writer import CatalogWriter
 from penstock.errors import LeaseLost, PenstockError, TableBusy
-from penstock.interrupts import Whole
+from penstock.interrupts import DeferInterrupt
 from penstock.refresh.listener import refuse_to_listeners
 
 PATIENCE = timedelta(minutes=10)
@@ -82,7 +82,7 @@ def hold(
         while held is None:
             try:
                 # An interrupt must not leave a lease of which no code here knows.
-                with Whole():
+                with DeferInterrupt():
                     lease = catalog.acquire_lease(stream_table_id, current_owner(), duration, now=now())
                     held = HeldLease(catalog, lease, duration, now)
             except TableBusy:
@@ -93,5 +93,5 @@ def hold(
         yield held
     finally:
         if held is not None:
-            with Whole():
+            with DeferInterrupt():
                 held.end()

@@ -30,7 +30,7 @@ from penstock.settings import Settings
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from penstock.refresh.share_names import Agreed
+    from penstock.refresh.share_names import LastSync
 
 
 @dataclass
@@ -59,7 +59,7 @@ class Warehouse:
     """Schema → what Spark's catalog held under its stream tables' names when they were last put right."""
     named: dict[str, TableName] = field(default_factory=dict)
     """The stream tables, by Delta table id, whose views this process has seen in their place."""
-    agreed: Agreed | None = None
+    last_sync: LastSync | None = None
     """What Spark's catalog, if it lives in memory, and the warehouse's held when they last agreed on plain names."""
     begun: SparkSession | None = None
     """The session, if one was started, even if it could not be given its names yet."""

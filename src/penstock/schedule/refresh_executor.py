@@ -15,7 +15,7 @@ from penstock.catalog.model import Action, SourceType, Status, StreamTableMeta
 from penstock.engine.spark.session import is_alive
 from penstock.errors import PenstockError, Retry, StreamTableNotFound, TableBusy
 from penstock.refresh.graph_run import Arrival, GraphRun, Skip
-from penstock.refresh.grounds import Grounds, grounds
+from penstock.refresh.input_fingerprint import InputFingerprint, input_fingerprint
 from penstock.refresh.run_graph import Outcome, begin, carry_out
 from penstock.refresh.warehouse import Warehouse
 from penstock.said_once import SaidOnce
@@ -57,9 +57,9 @@ class WarehouseExecutor:
         self._seen: dict[str, dict[str, int]] = {}
         """Quiet table → the versions of all base tables behind it that nothing new was found in."""
         self._noting = threading.Lock()
-        self._grounds: dict[str, Grounds] = {}
+        self._inputs: dict[str, InputFingerprint] = {}
         """Table in error → what it depended on when it was last begun."""
-        self._failed_on: dict[str, Grounds] = {}
+        self._failed_on: dict[str, InputFingerprint] = {}
         """Table in error → what it depended on when it failed again; a try on the same would fail the same way."""
         self._said = SaidOnce()
         """Of tables that another process works on: a skip is noted once, not at every try."""
@@ -89,13 +89,13 @@ class WarehouseExecutor:
         newest = {base: self._version(base) for base in {base for key in asked for base in self._seen[key]}}
         # A table that cannot be read wakes no reader: the refresh that reads it at its time says so.
         moved = {key for key in asked if any(newest[base] not in {None, at} for base, at in self._seen[key].items())}
-        return frozenset(moved.union(key for key, meta in in_error.items() if self._is_on_other_grounds(meta)))
+        return frozenset(moved.union(key for key, meta in in_error.items() if self._is_on_other_inputs(meta)))
 
     def begin(self, wanted: frozenset[str], stamp: datetime, resting: frozenset[str]) -> GraphRun:
         # Before versions are pinned: what changes from here on must wake it again.
         for key, meta in self._in_error(wanted).items():
-            if (found := grounds(self._warehouse, meta)) is not None:
-                self._grounds[key] = found
+            if (found := input_fingerprint(self._warehouse, meta)) is not None:
+                self._inputs[key] = found
         graph_run = begin(self._warehouse, wanted, stamp, resting)
         for key in graph_run.arrived:
             self._note_quiet(graph_run, key)
@@ -133,12 +133,12 @@ class WarehouseExecutor:
         tables = self._picture.tables if self._picture is not None else {}
         return {key: tables[key] for key in keys if key in tables and tables[key].status is Status.ERROR}
 
-    def _is_on_other_grounds(self, meta: StreamTableMeta) -> bool:
+    def _is_on_other_inputs(self, meta: StreamTableMeta) -> bool:
         failed_on = self._failed_on.get(meta.table_id)
-        return failed_on is None or grounds(self._warehouse, meta) != failed_on
+        return failed_on is None or input_fingerprint(self._warehouse, meta) != failed_on
 
     def _note_failed(self, key: str, error: PenstockError | None) -> None:
-        held = self._grounds.pop(key, None)
+        held = self._inputs.pop(key, None)
         # After any other error there is no telling what it was: it is tried again at longer and longer intervals.
         if held is not None and error is not None and error.retry in {Retry.CHANGE, Retry.NEVER}:
             with self._noting:

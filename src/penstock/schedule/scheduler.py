@@ -184,9 +184,9 @@ class Scheduler:
             self._changed.notify_all()
             busy = not self._dispatcher.is_idle
         if busy:
-            self._hire_workers(settings.max_concurrent_refreshes)
+            self._start_workers(settings.max_concurrent_refreshes)
 
-    def _hire_workers(self, wanted: int) -> None:
+    def _start_workers(self, wanted: int) -> None:
         self._threads = {number: thread for number, thread in self._threads.items() if thread.is_alive()}
         for number in range(1, wanted + 1):
             if number not in self._threads:

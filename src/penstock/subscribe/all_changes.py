@@ -135,7 +135,8 @@ class AllChanges:
 
     def look(self) -> None:
         """Deprecated: `catch_up`."""
-        warnings.warn("AllChanges.look is now AllChanges.catch_up", DeprecationWarning, stacklevel=2)
+        notice = "AllChanges.look is now AllChanges.catch_up; the next release drops the old name"
+        warnings.warn(notice, DeprecationWarning, stacklevel=2)
         self.catch_up()
 
     def _follow(self) -> None:

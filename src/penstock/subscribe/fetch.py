@@ -141,7 +141,7 @@ class Fetcher:
 
     def _catch_up(self) -> None:
         """Let commits wait that there was no room for when they came."""
-        # The log is walked from its end, so what it shows is kept; and whoever holds the turn stops the whole feed.
+        # The log is walked from its end, so what it shows is kept; and holding the turn stops the whole feed.
         self._look_ahead()
         with self._table.turn:
             self._look_ahead()

@@ -65,7 +65,7 @@ from penstock.subscribe.subscribers import SubscriberRow
 
 if TYPE_CHECKING:
     from penstock.cli.context.stream_tables import Refreshing
-    from penstock.engine.spark.handed_in import SparkSession
+    from penstock.engine.spark.pyspark_types import SparkSession
     from penstock.monitor.http import Server
     from penstock.subscribe.fetch import Delivery
 

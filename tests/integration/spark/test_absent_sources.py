@@ -105,7 +105,7 @@ def fails(ps: StreamTables, name: str) -> PenstockError:
 
 
 def stored(ps: StreamTables, name: str) -> list[Any]:
-    meta = ps._warehouse.catalog.get_by_name(ps._name(name))
+    meta = ps._find(name)
     return [row.n for row in ps.spark.read.format("delta").load(meta.path).collect()]
 
 

@@ -13,7 +13,7 @@ from deltalake import write_deltalake
 import penstock.engine.write.commit as commit_module
 from penstock.engine.write import apply_spark
 from penstock.engine.write.apply import Applier, Change, ChangeKind
-from penstock.engine.write.commit import carry_frontier, commit
+from penstock.engine.write.commit import commit, commit_frontier_only
 from penstock.engine.write.merge_predicate import OP
 from penstock.engine.write.storage import Storage
 from penstock.engine.write.table_properties import Layout, layout_of
@@ -118,7 +118,7 @@ def test_a_table_that_delta_rs_may_not_write_goes_to_spark(spark: SparkSession, 
     assert "rowTracking" in (pin.not_fast or "")
     done = apply_now(storage, change("append"), "delta-rs", spark=spark)
     assert (done.applier, done.rows_written) == ("spark", 1)
-    carried = carry_frontier(storage, storage.pin(), record(), spark=spark)
+    carried = commit_frontier_only(storage, storage.pin(), record(), spark=spark)
     assert carried.applier == "spark"
     assert not set(action_kinds(storage, carried.version)) & {"add", "remove", "cdc"}
 

@@ -72,7 +72,7 @@ def test_data_that_the_query_cannot_take_is_an_error_at_once(
     assert not re.search(r"__ps_|_\d+`", told.value.text)
     assert (state(ps)[0], rows(ps)) == ("ERROR", held)
     # It rests now; data that was mended and a refresh by hand bring it back.
-    failed_at = ps._warehouse.catalog.get_by_name(ps._name("st")).updated_at
+    failed_at = ps._find("st").updated_at
     assert ps.tick(failed_at) == []
     ps.sql("DELETE FROM src WHERE id = 9; INSERT INTO src VALUES (2, 1, '1')")
     ps.refresh("st")

@@ -18,7 +18,7 @@ import penstock.engine.write.apply_vectors as apply_vectors
 from penstock.engine.delta.delta_log import DeltaLog
 from penstock.engine.read.file_columns import FileColumns
 from penstock.engine.write.apply import Change, ChangeKind
-from penstock.engine.write.commit import Committed, Marking, carry_frontier
+from penstock.engine.write.commit import Committed, Marking, commit_frontier_only
 from penstock.engine.write.marked_files import SPARSE_FILES
 from penstock.engine.write.merge_predicate import OP
 from penstock.engine.write.storage import Storage
@@ -138,7 +138,7 @@ def test_random_histories(spark: SparkSession, tmp_path: Path, kind: ChangeKind)
     if kind == "bag":
         assert held.apply("append", [{**bag_value(chance), WEIGHT: 2}]).applier == "vectors"
     assert list((tmp_path / "t" / "_delta_log").glob("*.checkpoint.parquet"))
-    carried = carry_frontier(held.storage, held.storage.pin(), record())
+    carried = commit_frontier_only(held.storage, held.storage.pin(), record())
     assert carried.applier == "vectors"
     fresh = DeltaLog(held.storage.path)
     assert fresh.snapshot().live.keys() == held.log.snapshot().live.keys(), "vectors are in the checkpoint"

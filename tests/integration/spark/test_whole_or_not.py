@@ -42,7 +42,7 @@ def ps(ps: StreamTables) -> StreamTables:
 
 
 def state(ps: StreamTables) -> Any:
-    meta = ps._warehouse.catalog.get_by_name(ps._name("st"))
+    meta = ps._find("st")
     return (
         ps._warehouse.definition(meta),
         (meta.target_lag, meta.refresh_mode, meta.status, meta.query, meta.key, meta.consecutive_errors),

@@ -28,7 +28,7 @@ from penstock.catalog import (
 from penstock.catalog.identity_file import IDENTITY_FILE, read_identity
 from penstock.catalog.model import Subscriber, WarehouseIdentity
 from penstock.catalog.open_catalog import catalog_place
-from penstock.catalog.settlement import COPIED
+from penstock.catalog.ownership import COPIED
 from penstock.catalog.sql_catalog import SqlCatalog
 from penstock.ddl import claim_place as claiming
 from penstock.ddl.claim_place import Opened, claim_place

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from penstock.engine.read.sql_literals import Dialect, literal, text_literal
-from penstock.engine.write.merge_predicate import KeyRange, match, within
+from penstock.engine.write.merge_predicate import MergeRange, match, within
 
 
 def test_keys_are_matched_null_safely_each_in_parentheses() -> None:
@@ -32,16 +32,16 @@ def test_spark_compares_a_map_by_its_entries() -> None:
 
 def test_a_range_lets_null_keys_through_only_if_there_are_any() -> None:
     fields = {"k": "long"}
-    assert within({"k": KeyRange(-3, 9, False)}, fields, "datafusion") == '((t."k" >= (-3)) AND (t."k" <= 9))'
-    assert within({"k": KeyRange(-3, 9, True)}, fields, "spark") == (
+    assert within({"k": MergeRange(-3, 9, False)}, fields, "datafusion") == '((t."k" >= (-3)) AND (t."k" <= 9))'
+    assert within({"k": MergeRange(-3, 9, True)}, fields, "spark") == (
         "(((t.`k` >= (-3)) AND (t.`k` <= 9)) OR (t.`k` IS NULL))"
     )
-    assert within({"k": KeyRange(None, None, True)}, fields, "spark") == "(t.`k` IS NULL)"
+    assert within({"k": MergeRange(None, None, True)}, fields, "spark") == "(t.`k` IS NULL)"
 
 
 def test_a_timestamp_range_allows_for_bounds_cut_to_milliseconds() -> None:
     at = datetime(2024, 1, 1, 0, 0, 0, 123456, tzinfo=UTC)
-    text = within({"k": KeyRange(at, at, False)}, {"k": "timestamp"}, "spark")
+    text = within({"k": MergeRange(at, at, False)}, {"k": "timestamp"}, "spark")
     assert "'2024-01-01 00:00:00.122456+00:00'" in text
     assert "'2024-01-01 00:00:00.124456+00:00'" in text
 
@@ -49,9 +49,9 @@ def test_a_timestamp_range_allows_for_bounds_cut_to_milliseconds() -> None:
 def test_a_range_that_cannot_be_written_is_left_out() -> None:
     fields = {"s": "string", "t": "timestamp_ntz", "k": "long"}
     spans = {
-        "s": KeyRange("a", "b" * 5000, False),
-        "t": KeyRange(datetime(1, 1, 1), datetime(2024, 1, 1), False),
-        "k": KeyRange(1, 2, False),
+        "s": MergeRange("a", "b" * 5000, False),
+        "t": MergeRange(datetime(1, 1, 1), datetime(2024, 1, 1), False),
+        "k": MergeRange(1, 2, False),
     }
     assert within(spans, fields, "datafusion") == '((t."k" >= 1) AND (t."k" <= 2))'
 

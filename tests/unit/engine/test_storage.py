@@ -15,7 +15,7 @@ from deltalake.exceptions import DeltaError
 import penstock.engine.write.apply_delta_rs as apply_delta_rs
 import penstock.engine.write.merge_predicate as merge_predicate
 from penstock.engine.write.apply import Change
-from penstock.engine.write.commit import carry_frontier, commit
+from penstock.engine.write.commit import commit, commit_frontier_only
 from penstock.engine.write.commit_notes import layout_note
 from penstock.engine.write.delta_rs_errors import translated
 from penstock.engine.write.merge_predicate import OP
@@ -177,7 +177,7 @@ class TestPin:
         apply_now(storage, upsert((1, "a")))
         stale = record(base_version=1)
         DeltaTable(storage.path).update({"v": "'z'"})
-        apply_delta_rs.carry(DeltaTable(storage.path), record=stale.to_json(), app=ID, number=1)
+        apply_delta_rs.commit_frontier_only(DeltaTable(storage.path), record=stale.to_json(), app=ID, number=1)
         pin = storage.pin()
         assert (pin.record_version, pin.damaged) == (3, "UPDATE at version 2 changed stored rows")
 
@@ -198,7 +198,7 @@ class TestCommit:
         storage = create(tmp_path)
         apply_now(storage, upsert((1, "a")))
         latest = record()
-        assert carry_frontier(storage, storage.pin(), latest).version == 2
+        assert commit_frontier_only(storage, storage.pin(), latest).version == 2
         pin = storage.pin()
         assert pin.record is not None
         assert (pin.record.refresh_id, pin.transaction) == (latest.refresh_id, 1)
@@ -230,7 +230,7 @@ class TestCommit:
         before = stored(storage)
         if kind == "carry":
             with pytest.raises(CommitConflict):
-                carry_frontier(storage, pin, record())
+                commit_frontier_only(storage, pin, record())
         else:
             rows = table(BAG, [{**row, OP: "d"}] if kind == "bag" else [row], with_op=kind == "bag")
             number = pin.next_transaction
@@ -403,8 +403,8 @@ class TestMerge:
     ) -> None:
         right = merge_predicate._range
 
-        def wrong(column: str, span: merge_predicate.KeyRange, *more: Any) -> str:
-            return right(column, merge_predicate.KeyRange(span.low, span.high, False), *more)
+        def wrong(column: str, span: merge_predicate.MergeRange, *more: Any) -> str:
+            return right(column, merge_predicate.MergeRange(span.low, span.high, False), *more)
 
         storage, model = create(tmp_path), Model(KEYED, ("k",))
         rows: list[dict[str, Any]] = [{"k": 1, "v": "a", OP: "u"}, {"k": None, "v": "a", OP: "u"}]

@@ -9,7 +9,7 @@ from itertools import product
 
 import pytest
 
-from penstock.graph.instant import Parted, common_instant
+from penstock.graph.instant import Disagreement, common_instant
 
 
 @dataclass(frozen=True)
@@ -21,9 +21,9 @@ def states(*vectors: dict[str, int]) -> list[Shown]:
     return [Shown(vector) for vector in vectors]
 
 
-def found(tables: dict[str, list[Shown]]) -> dict[str, Mapping[str, int]] | Parted:
+def found(tables: dict[str, list[Shown]]) -> dict[str, Mapping[str, int]] | Disagreement:
     answer = common_instant(tables)
-    return answer if isinstance(answer, Parted) else {name: state.bases for name, state in answer.items()}
+    return answer if isinstance(answer, Disagreement) else {name: state.bases for name, state in answer.items()}
 
 
 def test_tables_that_agree_are_left_as_they_are() -> None:
@@ -50,8 +50,8 @@ def test_tables_that_share_nothing_show_their_newest() -> None:
 
 
 def test_what_cannot_be_shown_together_is_named() -> None:
-    assert found({"one": states({"t": 5}), "other": states({"t": 4})}) == Parted("one", "t", "other")
-    assert found({"one": states({"t": 5}), "other": []}) == Parted("other")
+    assert found({"one": states({"t": 5}), "other": states({"t": 4})}) == Disagreement("one", "t", "other")
+    assert found({"one": states({"t": 5}), "other": []}) == Disagreement("other")
 
 
 @pytest.mark.parametrize("seed", range(200))
@@ -70,7 +70,7 @@ def test_the_answer_is_the_best_of_all(seed: int) -> None:
         if _agree([held[place].bases for held, place in zip(tables.values(), places, strict=True)])
     ]
     answer = common_instant(tables)
-    if isinstance(answer, Parted):
+    if isinstance(answer, Disagreement):
         assert not agreeing
         return
     best = [min(places[table] for places in agreeing) for table in range(len(tables))]

@@ -151,12 +151,12 @@ def test_at_an_interrupt_what_runs_elsewhere_is_hurried() -> None:
         met.wait(timeout=60)
         if threading.get_ident() == caller:
             raise KeyboardInterrupt
-        # Without the hurry this would wait for ever.
+        # Without the on_interrupt this would wait for ever.
         assert hurried.wait(timeout=60)
         done.append(key)
 
     with pytest.raises(KeyboardInterrupt):
-        work_side_by_side(["a", "b"], {}, work, 2, hurry=hurried.set)
+        work_side_by_side(["a", "b"], {}, work, 2, on_interrupt=hurried.set)
     assert len(done) == 1
 
 

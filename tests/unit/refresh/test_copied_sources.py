@@ -7,7 +7,7 @@ from pathlib import Path
 from penstock.catalog.model import Dependency, SourceType, StreamTableMeta
 from penstock.graph.dag import StreamGraph
 from penstock.names import TableName
-from penstock.refresh.copied_sources import copied_ids, who_sees_two
+from penstock.refresh.copied_sources import copied_ids, readers_of_two_copies
 
 
 def seeing_two(reads: dict[str, str]) -> set[str]:
@@ -30,7 +30,7 @@ def seeing_two(reads: dict[str, str]) -> set[str]:
         for source in sources.split()
     ]
     graph = StreamGraph.build(tables.values(), dependencies)
-    return set(who_sees_two(tables, graph, dependencies))
+    return set(readers_of_two_copies(tables, graph, dependencies))
 
 
 def test_two_that_have_no_common_reader_may_read_different_ones() -> None:

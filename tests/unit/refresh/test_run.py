@@ -83,7 +83,7 @@ def test_who_lost_the_table_commits_neither_rows_nor_a_frontier(
 
     attempt, decided = about_to_commit(catalog, monkeypatch, action, changes)
     monkeypatch.setattr(committing, "write_change", landed)
-    monkeypatch.setattr(committing, "carry_frontier", landed)
+    monkeypatch.setattr(committing, "commit_frontier_only", landed)
     recorder: Any = SimpleNamespace(redefined=None, completed=None)
     refresher = refresher_of(catalog, recorder)
     with hold(catalog, attempt.meta.id, MINUTE, catalog.now, time.sleep, timedelta(0)) as held:

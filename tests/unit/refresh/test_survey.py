@@ -20,16 +20,16 @@ from penstock.engine.run.workspace import Logs
 from penstock.errors import QueryInvalid
 from penstock.names import Frontier, SourceVersion, TableName
 from penstock.refresh.stages import survey as surveying
-from penstock.refresh.stages.pin import Pins, Seen
-from penstock.refresh.stages.survey import Surveyed, Witnesses, survey, with_basis
+from penstock.refresh.stages.pin import PinnedForReading, Pins
+from penstock.refresh.stages.survey import Surveyed, SurveyInputs, survey, with_basis
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 META = StreamTableMeta(name=TableName.parse("a"), table_id="a", path="", query="", definition_hash="h")
 
 
-def witnesses(source: str, view_hash: str = "", function_hash: str | None = None) -> Witnesses:
+def inputs(source: str, view_hash: str = "", function_hash: str | None = None) -> SurveyInputs:
     known = Dependency(source_id=source, source_name="shop.orders", source_type=SourceType.TABLE, columns_used=("id",))
-    return Witnesses(Logs(), lambda _: [known], lambda _: view_hash, lambda _: function_hash)
+    return SurveyInputs(Logs(), lambda _: [known], lambda _: view_hash, lambda _: function_hash)
 
 
 @pytest.fixture
@@ -40,18 +40,18 @@ def orders(tmp_path: Path) -> Path:
     return tmp_path / "orders"
 
 
-def seen(orders: Path, stored: int, pinned: int, stamp: datetime = NOW) -> tuple[Seen, str]:
+def seen(orders: Path, stored: int, pinned: int, stamp: datetime = NOW) -> tuple[PinnedForReading, str]:
     source = str(DeltaTable(str(orders)).metadata().id)
     before = Frontier({source: SourceVersion(stored)}, NOW, {"x": stored})
     definition: Any = SimpleNamespace(sources={source: str(orders)}, views={}, functions={}, hash="h", reads={})
     record = SimpleNamespace(frontier=before, definition_hash="h")
     state: Any = SimpleNamespace(version=1, record=record, record_version=1, damaged=None)
-    return Seen(META, definition, state, Pins({source: pinned}, stamp, {"x": pinned})), source
+    return PinnedForReading(META, definition, state, Pins({source: pinned}, stamp, {"x": pinned})), source
 
 
 def surveyed(orders: Path, stored: int, pinned: int, stamp: datetime = NOW) -> tuple[Surveyed, str]:
     table, source = seen(orders, stored, pinned, stamp)
-    return survey(table, witnesses(source)), source
+    return survey(table, inputs(source)), source
 
 
 def test_the_pins_are_what_is_read_and_what_is_shown(orders: Path) -> None:
@@ -88,7 +88,7 @@ def test_whoever_is_partly_ahead_of_the_pins_claims_nothing_of_what_it_shows(ord
     definition: Any = SimpleNamespace(sources=paths, views={}, functions={}, hash="h", reads={})
     record = SimpleNamespace(frontier=before, definition_hash="h")
     state: Any = SimpleNamespace(version=1, record=record, record_version=1, damaged=None)
-    found = survey(Seen(META, definition, state, Pins({first: 1, second: 4}, NOW, {"x": 1})), witnesses(first))
+    found = survey(PinnedForReading(META, definition, state, Pins({first: 1, second: 4}, NOW, {"x": 1})), inputs(first))
     assert {source: found.after.version(source) for source in paths} == {first: 3, second: 4}
     assert found.after.bases is None
 
@@ -109,8 +109,8 @@ def classified(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 
 def test_a_refresh_takes_over_what_its_check_has_found(orders: Path, classified: list[Path]) -> None:
     table, source = seen(orders, stored=1, pinned=3)
-    found = with_basis(survey(table, witnesses(source)), table, Logs())
-    assert survey(table, witnesses(source), found) is found
+    found = with_basis(survey(table, inputs(source)), table, Logs())
+    assert survey(table, inputs(source), found) is found
     assert classified == [orders]
 
 
@@ -133,21 +133,21 @@ def test_a_refresh_takes_over_what_its_check_has_found(orders: Path, classified:
     ],
 )
 def test_what_is_not_the_same_any_more_is_surveyed_again(
-    orders: Path, classified: list[Path], now: Callable[[Seen], Seen]
+    orders: Path, classified: list[Path], now: Callable[[PinnedForReading], PinnedForReading]
 ) -> None:
     table, source = seen(orders, stored=1, pinned=3)
-    found = with_basis(survey(table, witnesses(source)), table, Logs())
-    survey(now(table), witnesses(source), found)
+    found = with_basis(survey(table, inputs(source)), table, Logs())
+    survey(now(table), inputs(source), found)
     assert classified == [orders, orders]
 
 
 def test_a_source_that_was_made_anew_is_surveyed_again(orders: Path, classified: list[Path]) -> None:
     table, source = seen(orders, stored=1, pinned=3)
-    found = with_basis(survey(table, witnesses(source)), table, Logs())
+    found = with_basis(survey(table, inputs(source)), table, Logs())
     shutil.rmtree(orders)
     for number in range(5):
         write_deltalake(str(orders), pa.table({"id": [number]}), mode="append")
-    again = survey(table, witnesses(source), found)
+    again = survey(table, inputs(source), found)
     assert again.rebuild == ("SOURCE_CHANGED", "shop.orders was dropped and created again")
     assert classified == [orders, orders]
 
@@ -156,12 +156,12 @@ def test_views_and_functions_are_asked_about_every_time(orders: Path, classified
     table, source = seen(orders, stored=1, pinned=3)
     definition: Any = SimpleNamespace(**{**vars(table.definition), "views": {"v": "1"}, "functions": {"f": "2"}})
     table = replace(table, definition=definition)
-    found = with_basis(survey(table, witnesses(source, "1", "2")), table, Logs())
+    found = with_basis(survey(table, inputs(source, "1", "2")), table, Logs())
     assert found.rebuild is None
-    redefined = survey(table, witnesses(source, "other", "2"), found)
+    redefined = survey(table, inputs(source, "other", "2"), found)
     assert (redefined.rebuild, redefined.cause) == (("VIEW_CHANGED", "view v was redefined"), "view:v")
-    other = survey(table, witnesses(source, "1", "other"), found)
+    other = survey(table, inputs(source, "1", "other"), found)
     assert (other.rebuild, other.cause) == (("UDF_CHANGED", "function f was redefined"), "f")
     with pytest.raises(QueryInvalid, match="function f"):
-        survey(table, witnesses(source, "1", None), found)
+        survey(table, inputs(source, "1", None), found)
     assert classified == [orders]

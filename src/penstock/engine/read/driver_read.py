@@ -134,7 +134,7 @@ def placed_rows(
     if found is None:
         return None
     chosen = [(file, 1, mask) for file, mask in found]
-    rows = _together(columns, chosen, fields, snapshot.schema, snapshot)
+    rows = _concatenated(columns, chosen, fields, snapshot.schema, snapshot)
     if rows is None:
         return None
     places = tuple(
@@ -231,10 +231,12 @@ def _changed_rows(
         ]
     except (OSError, ValueError):
         return None
-    plain = _together(columns, signed, asked, end.schema, end)
+    plain = _concatenated(columns, signed, asked, end.schema, end)
     kind = StructField(CHANGE_TYPE, StringType())
     schema = StructType([*end.schema.fields, kind])
-    written = _together(columns, [(file, 1, None) for part in parts for file in part.cdc], [*asked, kind], schema, end)
+    written = _concatenated(
+        columns, [(file, 1, None) for part in parts for file in part.cdc], [*asked, kind], schema, end
+    )
     if plain is None or written is None:
         return None
     kinds = written.column(CHANGE_TYPE)
@@ -259,7 +261,7 @@ def _small(files: Sequence[DataFile]) -> bool:
     return sum(file.size for file in files) <= READ_BYTES and sum(file.rows or 0 for file in files) <= READ_ROWS
 
 
-def _together(
+def _concatenated(
     columns: FileColumns,
     chosen: Sequence[tuple[DataFile, int, pa.Array | None]],
     fields: Sequence[StructField],

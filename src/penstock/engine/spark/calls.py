@@ -20,13 +20,13 @@ from py4j.clientserver import JavaClient
 from pyspark import SparkContext
 from pyspark.sql import DataFrame
 
-from penstock.interrupts import GivenUp, Whole
+from penstock.interrupts import DeferInterrupt, SecondInterrupt
 
 _AGAIN: Final = 0.2
 """Seconds between two attempts: the call may go on with another job."""
 
 
-def let_calls_end(gateway: Any) -> None:
+def defer_interrupts(gateway: Any) -> None:
     """Make every call through a gateway one that an interrupt does not cut in two."""
     client = gateway._gateway_client
     if not isinstance(client, JavaClient) or "send_command" in vars(client):
@@ -34,10 +34,10 @@ def let_calls_end(gateway: Any) -> None:
     send = client.send_command
 
     def send_command(*call: Any, **named: Any) -> Any:
-        with Whole(hurry=_cancel_until_ended):
+        with DeferInterrupt(on_interrupt=_cancel_until_ended):
             try:
                 return send(*call, **named)
-            except GivenUp:
+            except SecondInterrupt:
                 if (connection := client.get_thread_connection()) is not None:
                     connection.close()
                 raise
@@ -47,7 +47,7 @@ def let_calls_end(gateway: Any) -> None:
 
 def arrow_rows(frame: DataFrame) -> pa.Table:
     """All rows on the driver: of what Spark sends by itself, an interrupt likewise waits for the end."""
-    with Whole(hurry=_cancel_until_ended):
+    with DeferInterrupt(on_interrupt=_cancel_until_ended):
         return frame.toArrow()
 
 
@@ -60,7 +60,7 @@ def cancel_jobs() -> None:
             context.cancelAllJobs()
 
 
-def _cancel_until_ended(block: Whole) -> None:
+def _cancel_until_ended(block: DeferInterrupt) -> None:
     def cancel() -> None:
         while not block.has_ended:
             cancel_jobs()

@@ -28,12 +28,12 @@ from pyspark.sql import SparkSession
 
 from penstock.catalog.warehouse_folder import TABLES_FOLDER
 from penstock.engine.failures.silence import quiet_in
-from penstock.engine.spark.calls import let_calls_end
+from penstock.engine.spark.calls import defer_interrupts
 from penstock.engine.spark.jars import resolve_jars
 from penstock.engine.spark.java import require_java
 from penstock.engine.spark.jvm import java
 from penstock.errors import NOT_WRITABLE, ReadOnly, SessionMisconfigured, WarehouseUnusable
-from penstock.interrupts import Whole
+from penstock.interrupts import DeferInterrupt
 from penstock.settings import Settings
 
 SPARK_VERSION = "4.2"
@@ -80,7 +80,7 @@ def start_session(
     # Workers would otherwise take the first python3 on the PATH, which lacks our packages.
     os.environ["PYSPARK_PYTHON"] = sys.executable
     gateway = SparkContext._gateway or _launch(conf, logs / JVM_LOG)
-    let_calls_end(gateway)
+    defer_interrupts(gateway)
     _require_delta(gateway, jars)
     with _handler_kept():
         context = SparkContext(conf=conf, gateway=gateway)
@@ -216,7 +216,7 @@ def _launch(conf: SparkConf, log: Path) -> Any:
 
     An interrupt waits until the JVM is up: one that is left while it starts finds nobody to answer to, and stays.
     """
-    with _spark_home(), log.open("wb") as output, Whole():
+    with _spark_home(), log.open("wb") as output, DeferInterrupt():
         popen: dict[str, Any] = {} if _log_level() else {"stdout": output, "stderr": subprocess.STDOUT}
         try:
             return launch_gateway(conf, popen)

@@ -1,9 +1,9 @@
 """What a statement for Spark does to which names and folders, as Spark's own parser reads it.
 
-Nothing is analysed and no name is looked up, so a deed says what was written: `parts` of a name, or a folder. Only the
-target counts, never what is read. A statement that is not known here and works on something counts as a change of it:
-the harmless ones are listed, not the others. What only runs or is only known later (an IDENTIFIER(…) or EXECUTE
-IMMEDIATE of a script's own variable) has no deeds.
+Nothing is analysed and no name is looked up, so an effect says what was written: `parts` of a name, or a folder. Only
+the target counts, never what is read. A statement that is not known here and works on something counts as a change of
+it: the harmless ones are listed, not the others. What only runs or is only known later (an IDENTIFIER(…) or EXECUTE
+IMMEDIATE of a script's own variable) has no effects.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from penstock.engine.failures.silence import unlogged
 from penstock.engine.spark.catalyst import Catalyst, node_kind
 
 
-class Deed(StrEnum):
+class Effect(StrEnum):
     """What is done to a target."""
 
     CREATE = "create"
@@ -40,9 +40,9 @@ class Deed(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One deed and what it is done to: a name in `parts`, or a `folder`, or the schema that `parts` name."""
+    """One effect and what it is done to: a name in `parts`, or a `folder`, or the schema that `parts` name."""
 
-    deed: Deed
+    effect: Effect
     parts: tuple[str, ...] = ()
     folder: str | None = None
     is_schema: bool = False
@@ -91,22 +91,22 @@ _HARMLESS: Final = frozenset(
 )
 
 _DEEDS: Final = {
-    "CreateTable": Deed.CREATE,
-    "CreateTableAsSelect": Deed.CREATE,
-    "CreateTableLike": Deed.CREATE,
-    "CreateView": Deed.CREATE,
-    "CreateMetricView": Deed.CREATE,
-    "ReplaceTable": Deed.REPLACE,
-    "ReplaceTableAsSelect": Deed.REPLACE,
-    "DropTable": Deed.DROP,
-    "DropView": Deed.DROP,
-    "SetTableLocation": Deed.MOVE,
-    "TruncateTable": Deed.WRITE,
-    "TruncatePartition": Deed.WRITE,
-    "LoadData": Deed.WRITE,
-    "OptimizeTableCommand": Deed.LAY_OUT,
-    "DeltaReorgTable": Deed.LAY_OUT,
-    "VacuumTableCommand": Deed.LAY_OUT,
+    "CreateTable": Effect.CREATE,
+    "CreateTableAsSelect": Effect.CREATE,
+    "CreateTableLike": Effect.CREATE,
+    "CreateView": Effect.CREATE,
+    "CreateMetricView": Effect.CREATE,
+    "ReplaceTable": Effect.REPLACE,
+    "ReplaceTableAsSelect": Effect.REPLACE,
+    "DropTable": Effect.DROP,
+    "DropView": Effect.DROP,
+    "SetTableLocation": Effect.MOVE,
+    "TruncateTable": Effect.WRITE,
+    "TruncatePartition": Effect.WRITE,
+    "LoadData": Effect.WRITE,
+    "OptimizeTableCommand": Effect.LAY_OUT,
+    "DeltaReorgTable": Effect.LAY_OUT,
+    "VacuumTableCommand": Effect.LAY_OUT,
 }
 
 _RELATIONS: Final = {
@@ -173,25 +173,25 @@ def _plans(catalyst: Catalyst, value: Any) -> Iterator[Any]:
 
 def _of_command(catalyst: Catalyst, kind: str, node: Any) -> Iterator[Target]:
     if kind in _RELATIONS:
-        deed = Deed.CACHE if kind == "CacheTable" else Deed.WRITE
-        yield from _named(deed, _relation(getattr(node, _RELATIONS[kind])()), catalyst)
+        effect = Effect.CACHE if kind == "CacheTable" else Effect.WRITE
+        yield from _named(effect, _relation(getattr(node, _RELATIONS[kind])()), catalyst)
     elif kind == "InsertIntoDir":
         place = node.storage().locationUri()
         if place.isDefined():
-            yield Target(Deed.WRITE, folder=str(place.get().getPath()))
+            yield Target(Effect.WRITE, folder=str(place.get().getPath()))
     elif kind == "CloneTableStatement":
-        deed = Deed.REPLACE if node.isReplaceCommand() else Deed.CREATE
-        yield from _named(deed, _relation(node.target()), catalyst)
+        effect = Effect.REPLACE if node.isReplaceCommand() else Effect.CREATE
+        yield from _named(effect, _relation(node.target()), catalyst)
     elif kind == "ConvertToDeltaCommand":
-        yield Target(Deed.ALTER, _identifier(node.tableIdentifier()))
+        yield Target(Effect.ALTER, _identifier(node.tableIdentifier()))
     elif kind == "DropNamespace":
         # Without CASCADE Spark drops only what is empty.
         if node.cascade():
-            yield Target(Deed.DROP, _strings(node.namespace().multipartIdentifier()), is_schema=True)
+            yield Target(Effect.DROP, _strings(node.namespace().multipartIdentifier()), is_schema=True)
     elif kind == "RenameTable":
-        for each in _named(Deed.RENAME, node.child(), catalyst):
+        for each in _named(Effect.RENAME, node.child(), catalyst):
             yield each
-            yield Target(Deed.CREATE, _strings(node.newName()), beside=each.parts)
+            yield Target(Effect.CREATE, _strings(node.newName()), beside=each.parts)
     elif kind in {"CreateViewCommand", "CreateTempViewUsing", "CacheTableAsSelect"}:
         yield from _temporary(catalyst, kind, node)
     else:
@@ -199,31 +199,31 @@ def _of_command(catalyst: Catalyst, kind: str, node: Any) -> Iterator[Target]:
 
 
 def _of_target(catalyst: Catalyst, kind: str, node: Any) -> Iterator[Target]:
-    deed = _DEEDS.get(kind, Deed.ALTER)
+    effect = _DEEDS.get(kind, Effect.ALTER)
     if kind in {"CreateView", "CreateMetricView"} and node.replace():
-        deed = Deed.REPLACE
+        effect = Effect.REPLACE
     children = node.children()
     # The first child is what it works on; a query or a table to be like comes after it.
     if children.size():
-        yield from _named(deed, children.head(), catalyst)
+        yield from _named(effect, children.head(), catalyst)
     if kind in {"CreateTable", "CreateTableAsSelect", "ReplaceTable", "ReplaceTableAsSelect"}:
         place = node.tableSpec().location()
         if place.isDefined() and kind != "CreateTable":
-            yield Target(Deed.WRITE, folder=str(place.get()))
+            yield Target(Effect.WRITE, folder=str(place.get()))
 
 
-def _named(deed: Deed, node: Any, catalyst: Catalyst) -> Iterator[Target]:
+def _named(effect: Effect, node: Any, catalyst: Catalyst) -> Iterator[Target]:
     match node_kind(node):
         case "UnresolvedIdentifier":
-            yield Target(deed, _strings(node.nameParts()))
+            yield Target(effect, _strings(node.nameParts()))
         case "UnresolvedTable" | "UnresolvedTableOrView" | "UnresolvedView" | "UnresolvedRelation":
-            yield Target(deed, _strings(node.multipartIdentifier()))
+            yield Target(effect, _strings(node.multipartIdentifier()))
         case "UnresolvedPathBasedDeltaTable" | "UnresolvedPathBasedTable":
-            yield Target(deed, folder=str(node.path()))
+            yield Target(effect, folder=str(node.path()))
         case "PlanWithUnresolvedIdentifier":
             plan = catalyst.identified(node)
             if plan is not None:
-                yield from _named(deed, plan, catalyst)
+                yield from _named(effect, plan, catalyst)
 
 
 def _temporary(catalyst: Catalyst, kind: str, node: Any) -> Iterator[Target]:
@@ -237,7 +237,7 @@ def _temporary(catalyst: Catalyst, kind: str, node: Any) -> Iterator[Target]:
         text = name if isinstance(name, str) else catalyst.constant(name)
         in_session, parts = text is not None, () if text is None else (text,)
     if in_session:
-        yield Target(Deed.CREATE, parts)
+        yield Target(Effect.CREATE, parts)
 
 
 def _relation(node: Any) -> Any:

@@ -18,7 +18,7 @@ from penstock.engine.delta.commit_record import USER_METADATA
 from penstock.engine.delta.storage_schema import Fields, arrow_schema, conform, fields_of, prunable, same_columns
 from penstock.engine.read.sql_literals import identifier
 from penstock.engine.write.apply import Change
-from penstock.engine.write.merge_predicate import OP, KeyRange, match, rangeable, within
+from penstock.engine.write.merge_predicate import OP, MergeRange, match, rangeable, within
 from penstock.engine.write.staged import StagedFile, StagedFiles
 from penstock.engine.write.table_properties import Layout, layout_of
 from penstock.errors import InternalError
@@ -58,7 +58,7 @@ def apply(
     reach(Failpoint.WRITTEN)
 
 
-def carry(handle: DeltaTable, *, record: str, app: str, number: int) -> None:
+def commit_frontier_only(handle: DeltaTable, *, record: str, app: str, number: int) -> None:
     """Commit the record alone: an append of no rows, which unlike a merge of none is a commit."""
     nothing = arrow_schema(layout_of(handle).schema_json).empty_table()
     write_deltalake(handle, nothing, mode="append", commit_properties=commit_properties(record, app, number))
@@ -105,9 +105,9 @@ def merge_key(change: Change, layout: Layout) -> tuple[str, ...]:
     return layout.key
 
 
-def key_ranges(source: pa.Table, key: tuple[str, ...], fields: Fields) -> dict[str, KeyRange]:
+def key_ranges(source: pa.Table, key: tuple[str, ...], fields: Fields) -> dict[str, MergeRange]:
     """The values that the first boundable key columns take in `source`; an unknown range is left out."""
-    ranges: dict[str, KeyRange] = {}
+    ranges: dict[str, MergeRange] = {}
     for name in [name for name in key if rangeable(name, fields)][:RANGE_COLUMNS]:
         column = source[name]
         bounds = pc.min_max(column)
@@ -115,7 +115,7 @@ def key_ranges(source: pa.Table, key: tuple[str, ...], fields: Fields) -> dict[s
             low, high = bounds["min"].as_py(), bounds["max"].as_py()
         except (OverflowError, ValueError):
             continue  # a date or time that Python cannot hold
-        ranges[name] = KeyRange(low, high, column.null_count > 0)
+        ranges[name] = MergeRange(low, high, column.null_count > 0)
     return ranges
 
 

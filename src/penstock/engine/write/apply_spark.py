@@ -28,7 +28,7 @@ from penstock.engine.read.sql_literals import identifier
 from penstock.engine.spark.calls import arrow_rows
 from penstock.engine.write.apply import Change
 from penstock.engine.write.apply_delta_rs import RANGE_COLUMNS, key_ranges, merge_key, merge_source
-from penstock.engine.write.merge_predicate import OP, KeyRange, match, rangeable, within
+from penstock.engine.write.merge_predicate import OP, MergeRange, match, rangeable, within
 from penstock.engine.write.staged import StagedFiles
 from penstock.engine.write.table_properties import Layout
 from penstock.errors import CommitConflict, InternalError, StorageError
@@ -65,7 +65,7 @@ def apply(
     reach(Failpoint.WRITTEN_BY_SPARK)
 
 
-def carry(spark: SparkSession, path: str, layout: Layout, *, record: str, app: str, number: int) -> None:
+def commit_frontier_only(spark: SparkSession, path: str, layout: Layout, *, record: str, app: str, number: int) -> None:
     """Commit the record alone: an append of no rows, which Spark commits because it carries a transaction."""
     nothing = Change("append", arrow_schema(layout.schema_json).empty_table())
     apply(spark, path, nothing, layout, schema_json=None, record=record, app=app, number=number)
@@ -125,7 +125,7 @@ def _merge(spark: SparkSession, path: str, change: Change, layout: Layout, recor
 
 
 def _statement(
-    path: str, view: str, change: Change, key: tuple[str, ...], fields: Fields, ranges: dict[str, KeyRange]
+    path: str, view: str, change: Change, key: tuple[str, ...], fields: Fields, ranges: dict[str, MergeRange]
 ) -> str:
     op = f"s.{identifier(OP, 'spark')}"
     condition = match(key, fields, "spark")
@@ -147,7 +147,7 @@ def _statement(
     return f"MERGE INTO {target} AS t USING {view} AS s ON {where}\n" + "\n".join(clauses)
 
 
-def _ranges(rows: DataFrame, change: Change, key: tuple[str, ...], fields: Fields) -> dict[str, KeyRange]:
+def _ranges(rows: DataFrame, change: Change, key: tuple[str, ...], fields: Fields) -> dict[str, MergeRange]:
     names = [name for name in key if rangeable(name, fields)][:RANGE_COLUMNS]
     if not names:
         return {}
@@ -161,7 +161,7 @@ def _ranges(rows: DataFrame, change: Change, key: tuple[str, ...], fields: Field
     nulls = [F.max(column.isNull()).alias(f"null{place}") for place, column in enumerate(columns)]
     # As Arrow: Python datetimes of collect() would be moved to the driver's time zone.
     measured = arrow_rows(matching.agg(*bounds, *nulls))
-    ranges: dict[str, KeyRange] = {}
+    ranges: dict[str, MergeRange] = {}
     for place, name in enumerate(names):
         has_null = measured[f"null{place}"][0].as_py()
         if has_null is None:
@@ -169,7 +169,7 @@ def _ranges(rows: DataFrame, change: Change, key: tuple[str, ...], fields: Field
         column = pa.chunked_array([measured[f"low{place}"].combine_chunks(), measured[f"high{place}"].combine_chunks()])
         spans = key_ranges(conform(pa.table({name: column}), arrow_schema_of(name, fields)), (name,), fields)
         if name in spans:
-            ranges[name] = KeyRange(spans[name].low, spans[name].high, bool(has_null))
+            ranges[name] = MergeRange(spans[name].low, spans[name].high, bool(has_null))
     return ranges
 
 

@@ -119,7 +119,7 @@ def _discard(written: Iterable[Path]) -> None:
             path.unlink()
 
 
-def carry(pin: Pin, root: str, snapshot: Snapshot, *, record: str, app: str, number: int) -> None:
+def commit_frontier_only(pin: Pin, root: str, snapshot: Snapshot, *, record: str, app: str, number: int) -> None:
     """Commit the record alone."""
     nothing = Marked(snapshot, None, False, (), None)
     put_entry(root, pin.version + 1, _head(nothing, record, app, number))

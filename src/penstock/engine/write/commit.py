@@ -144,7 +144,7 @@ def commit(
     return Committed(version, chosen, time.perf_counter() - started, written)
 
 
-def carry_frontier(
+def commit_frontier_only(
     storage: Storage,
     pin: Pin,
     record: CommitRecord,
@@ -159,18 +159,24 @@ def carry_frontier(
     if pin.marks:
         snapshot, app = DeltaLog(storage.path).snapshot(pin.version), record.stream_table_id
         with _unless_it_landed(storage, pin.version, record), translated(storage.path):
-            apply_vectors.carry(pin, storage.path, snapshot, record=record.to_json(), app=app, number=number)
+            apply_vectors.commit_frontier_only(
+                pin, storage.path, snapshot, record=record.to_json(), app=app, number=number
+            )
         return Committed(pin.version + 1, "vectors", time.perf_counter() - started, 0)
     if pin.not_fast is None:
         with _unless_it_landed(storage, pin.version, record), translated(storage.path):
-            apply_delta_rs.carry(pin.handle, record=record.to_json(), app=record.stream_table_id, number=number)
+            apply_delta_rs.commit_frontier_only(
+                pin.handle, record=record.to_json(), app=record.stream_table_id, number=number
+            )
         version = _landed_by_delta_rs(storage, pin.version, record)
         return Committed(version, "delta-rs", time.perf_counter() - started, 0)
     from penstock.engine.write import apply_spark
 
     session = _session(storage, pin, spark)
     layout = layout_of(pin.handle)
-    apply_spark.carry(session, storage.path, layout, record=record.to_json(), app=record.stream_table_id, number=number)
+    apply_spark.commit_frontier_only(
+        session, storage.path, layout, record=record.to_json(), app=record.stream_table_id, number=number
+    )
     return Committed(_landed_by_spark(storage, pin, record), "spark", time.perf_counter() - started, 0)
 
 

@@ -22,7 +22,7 @@ OP = "__ps_op"
 
 
 @dataclass(frozen=True, slots=True)
-class KeyRange:
+class MergeRange:
     """The values one key column takes in a change; `low` and `high` are None if it is NULL throughout."""
 
     low: Any
@@ -37,7 +37,7 @@ def match(key: Sequence[str], fields: Fields, dialect: Dialect) -> str:
     return " AND ".join(_equal(column, fields[column], dialect) for column in key)
 
 
-def within(ranges: Mapping[str, KeyRange], fields: Fields, dialect: Dialect) -> str:
+def within(ranges: Mapping[str, MergeRange], fields: Fields, dialect: Dialect) -> str:
     """The ranges as literals over the columns of t, or '' if none of them can be written down."""
     terms = [_range(column, span, fields[column], dialect) for column, span in ranges.items()]
     return " AND ".join(term for term in terms if term)
@@ -84,7 +84,7 @@ def _comparable(expression: str, delta_type: Any, depth: int = 0) -> str:
     raise InternalError(why=f"cannot compare a column of type {delta_type!r}")
 
 
-def _range(column: str, span: KeyRange, delta_type: Any, dialect: Dialect) -> str:
+def _range(column: str, span: MergeRange, delta_type: Any, dialect: Dialect) -> str:
     name = f"t.{identifier(column, dialect)}"
     if span.low is None:
         return f"({name} IS NULL)" if span.has_null else ""

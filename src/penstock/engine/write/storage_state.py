@@ -25,7 +25,7 @@ from penstock.errors import FrontierLost, StorageMissing
 
 
 @dataclass(frozen=True, slots=True)
-class Foreign:
+class ForeignCommit:
     """A commit on the table that is not a commit of rows by us and moved no data."""
 
     version: int
@@ -44,7 +44,7 @@ class StorageState:
     configuration: Mapping[str, str]
     record: CommitRecord | None
     record_version: int | None
-    foreign: tuple[Foreign, ...] = ()
+    foreign: tuple[ForeignCommit, ...] = ()
     damaged: str | None = None
     unset: Mapping[str, str] | None = None
     """Properties that are in force and that the table lacks: not yet set, or taken away by another writer."""
@@ -113,7 +113,7 @@ class Found:
 
     record: CommitRecord | None
     record_version: int | None
-    foreign: list[Foreign]
+    foreign: list[ForeignCommit]
     damaged: str | None
     schema_touched: bool
     laid_out_by: tuple[str, ...] | None = None
@@ -180,7 +180,7 @@ def _judge(found: Found, commit: Commit, ids: tuple[str, ...]) -> None:
     if commit.moves_data:
         found.damaged = f"{operation} at version {commit.version} changed stored rows"
     else:
-        found.foreign.append(Foreign(commit.version, operation))
+        found.foreign.append(ForeignCommit(commit.version, operation))
         found.schema_touched = found.schema_touched or commit.metadata is not None
 
 

@@ -22,7 +22,7 @@ from penstock.engine.delta.commit_record import CommitRecord
 from penstock.engine.delta.definition import Definition
 from penstock.engine.run.program import Timed
 from penstock.engine.write.commit import Committed as Landed
-from penstock.engine.write.commit import Marking, carry_frontier
+from penstock.engine.write.commit import Marking, commit_frontier_only
 from penstock.engine.write.commit import commit as write_change
 from penstock.engine.write.storage_state import StorageState, storage_state
 from penstock.engine.write.table_properties import DEFINITION_KEY, key_configuration
@@ -71,7 +71,7 @@ def commit(computed: Computed, writer: Writer, timed: Timed) -> Committed:
     """Commit the change, or the frontier alone where that is due."""
     decided, decision, write = computed.decided, computed.decision, computed.write
     if write is None:
-        return replace(carry(decided, decision, writer), computed=computed)
+        return replace(keep_rows(decided, decision, writer), computed=computed)
     pinned = decided.pinned
     redefined = computed.redefined or (pinned.definition if pinned.redefines else None)
     if redefined is not None:
@@ -90,7 +90,7 @@ def commit(computed: Computed, writer: Writer, timed: Timed) -> Committed:
     return Committed(decided, decision, computed, landed.version, record, landed.applier)
 
 
-def carry(decided: Decided, decision: Decision, writer: Writer) -> Committed:
+def keep_rows(decided: Decided, decision: Decision, writer: Writer) -> Committed:
     """Put a frontier that only the catalog would hold into a commit of its own, once it is far ahead."""
     pinned, state = decided.pinned, decided.pinned.state
     version = None
@@ -98,7 +98,7 @@ def carry(decided: Decided, decision: Decision, writer: Writer) -> Committed:
         writer.check_lease()
         record = _record(decided, decision, writer, pinned.definition)
         spark = decided.planned.workspace.session if state.not_fast and not state.marks else None
-        version = carry_frontier(pinned.storage, state, record, spark=spark).version
+        version = commit_frontier_only(pinned.storage, state, record, spark=spark).version
     return Committed(decided, decision, None, version, state.record)
 
 

@@ -35,14 +35,14 @@ class Pins:
     copies: tuple[str, str] | None = None
     """Two folders with the id of one Delta table, if both are seen."""
 
-    def require_told_apart(self) -> None:
+    def require_one_copy(self) -> None:
         """SourceCopied if two folders of one table id are seen, for which there is only one version here."""
         if self.copies is not None:
             raise SourceCopied(folder=self.copies[0], other=self.copies[1])
 
 
 @dataclass(frozen=True)
-class Seen:
+class PinnedForReading:
     """A stream table as its log shows it, and the versions that it is to be brought to; good for looking only."""
 
     meta: StreamTableMeta
@@ -52,7 +52,7 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class Pinned(Seen):
+class Pinned(PinnedForReading):
     """The same with a handle on the storage; good for one commit."""
 
     state: Pin
@@ -61,10 +61,10 @@ class Pinned(Seen):
     """The definition is not in force yet: it comes with the rows of this refresh."""
 
 
-def see(meta: StreamTableMeta, pins: Pins, logs: Logs) -> Seen:
+def pin_for_reading(meta: StreamTableMeta, pins: Pins, logs: Logs) -> PinnedForReading:
     """The stream table by its log alone: no handle is opened, so this is cheap."""
     state = storage_state(logs.at(meta.path))
-    return Seen(meta, Definition.from_json(state.definition), state, pins)
+    return PinnedForReading(meta, Definition.from_json(state.definition), state, pins)
 
 
 def pin(meta: StreamTableMeta, pins: Pins, wanted: Redefine | None, logs: Logs, handles: Handles) -> Pinned:

@@ -20,7 +20,7 @@ from penstock.engine.run.workspace import Logs
 from penstock.engine.write.storage_state import StorageState
 from penstock.errors import FrontierLost, QueryInvalid
 from penstock.names import Frontier, SourceVersion
-from penstock.refresh.stages.pin import Pins, Seen
+from penstock.refresh.stages.pin import PinnedForReading, Pins
 from penstock.refresh.stored_frontier import stored_frontier
 
 Reason = tuple[str, str]
@@ -31,7 +31,7 @@ DependenciesOf = Callable[[int], Sequence[Dependency]]
 
 
 @dataclass(frozen=True)
-class Witnesses:
+class SurveyInputs:
     """The questions that a survey asks, and the logs that it reads."""
 
     logs: Logs
@@ -68,28 +68,28 @@ class Surveyed:
         return tuple((source, change.end.schema.json()) for source, change in sorted(self.change_sets.items()))
 
 
-def survey(seen: Seen, witnesses: Witnesses, earlier: Surveyed | None = None) -> Surveyed:
+def survey(seen: PinnedForReading, inputs: SurveyInputs, earlier: Surveyed | None = None) -> Surveyed:
     """What a refresh of the stream table to its pins finds. QueryInvalid if a function that it calls is gone.
 
     An `earlier` survey with its basis is taken over if that is the same now, except for views and functions: those have
     no versions, so they are asked about again.
     """
-    if earlier is not None and _still_holds(earlier, seen, witnesses.logs):
-        found = list(_of_meanings(seen.definition, witnesses))
+    if earlier is not None and _still_holds(earlier, seen, inputs.logs):
+        found = list(_of_meanings(seen.definition, inputs))
         return replace(earlier, rebuild=found[0][0], cause=found[0][1]) if found else earlier
-    return _survey(seen, witnesses)
+    return _survey(seen, inputs)
 
 
-def with_basis(surveyed: Surveyed, seen: Seen, logs: Logs) -> Surveyed:
+def with_basis(surveyed: Surveyed, seen: PinnedForReading, logs: Logs) -> Surveyed:
     """The survey with its basis, so that a later one can take it over."""
     return replace(surveyed, basis=_basis(surveyed, seen, logs))
 
 
-def _still_holds(earlier: Surveyed, seen: Seen, logs: Logs) -> bool:
+def _still_holds(earlier: Surveyed, seen: PinnedForReading, logs: Logs) -> bool:
     return earlier.rebuild is None and earlier.basis is not None and earlier.basis == _basis(earlier, seen, logs)
 
 
-def _basis(surveyed: Surveyed, seen: Seen, logs: Logs) -> tuple[object, ...]:
+def _basis(surveyed: Surveyed, seen: PinnedForReading, logs: Logs) -> tuple[object, ...]:
     meta, state, paths = seen.meta, seen.state, surveyed.paths
     # A table that was dropped and made again counts from 0 too: its commits are other files.
     files = {source: logs.at(paths[source]).stamp(change.after) for source, change in surveyed.change_sets.items()}
@@ -102,15 +102,15 @@ def _basis(surveyed: Surveyed, seen: Seen, logs: Logs) -> tuple[object, ...]:
     )
 
 
-def _survey(seen: Seen, witnesses: Witnesses) -> Surveyed:
-    meta, definition, pins, logs = seen.meta, seen.definition, seen.pins, witnesses.logs
-    pins.require_told_apart()
+def _survey(seen: PinnedForReading, inputs: SurveyInputs) -> Surveyed:
+    meta, definition, pins, logs = seen.meta, seen.definition, seen.pins, inputs.logs
+    pins.require_one_copy()
     before = stored_frontier(meta, seen.state)
     reasons: list[tuple[Reason | None, str | None]] = [(_of_the_table(meta, definition, seen.state), None)]
     change_sets: dict[str, ChangeSet] = {}
     versions: dict[str, SourceVersion] = {}
     paths = {source: logs.folder(kept) for source, kept in definition.sources.items()}
-    known = {each.source_id: each for each in witnesses.dependencies(meta.id)} if paths else {}
+    known = {each.source_id: each for each in inputs.dependencies(meta.id)} if paths else {}
     for source, path in paths.items():
         if source in pins.moved:
             # Its log, which may lie where it was, says nothing of that.
@@ -126,7 +126,7 @@ def _survey(seen: Seen, witnesses: Witnesses) -> Surveyed:
         change_sets[source] = change
         versions[change.end.table_id] = SourceVersion(change.after, change.end.committed_at)
     # To the last, also where there is a reason already: a function that is gone is an error of the query.
-    reasons += list(_of_meanings(definition, witnesses))
+    reasons += list(_of_meanings(definition, inputs))
     rebuild, cause = next(((reason, cause) for reason, cause in reasons if reason is not None), (None, None))
     return Surveyed(
         definition=definition,
@@ -139,13 +139,13 @@ def _survey(seen: Seen, witnesses: Witnesses) -> Surveyed:
     )
 
 
-def _of_meanings(definition: Definition, witnesses: Witnesses) -> Iterator[tuple[Reason, str]]:
+def _of_meanings(definition: Definition, inputs: SurveyInputs) -> Iterator[tuple[Reason, str]]:
     """Why the rows cannot be built upon: a view or a function that means something else now."""
     for view, held in definition.views.items():
-        if witnesses.view_hash(view) != held:
+        if inputs.view_hash(view) != held:
             yield ("VIEW_CHANGED", f"view {view} was redefined"), f"view:{view}"
     for name, held in definition.functions.items():
-        if held and (reason := _of_the_function(name, held, witnesses.function_hash)) is not None:
+        if held and (reason := _of_the_function(name, held, inputs.function_hash)) is not None:
             yield reason, name
 
 

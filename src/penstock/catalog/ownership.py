@@ -18,7 +18,9 @@ COPIED: Final = "interrupted: the warehouse was copied meanwhile"
 """What the history of a copy says of a refresh that ran in the original when it was copied."""
 
 
-def settle(db: Statements, before: WarehouseIdentity | None, after: WarehouseIdentity, former: str | None) -> None:
+def record_owner(
+    db: Statements, before: WarehouseIdentity | None, after: WarehouseIdentity, former: str | None
+) -> None:
     """Record the warehouse that owns this catalog, unless another process has recorded one since `before`."""
     row = _row(db)
     if (None if row is None else rows.read_identity(row)) != before:

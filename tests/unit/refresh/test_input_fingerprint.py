@@ -14,7 +14,7 @@ from deltalake import write_deltalake
 from penstock.catalog import Dependency, SourceType, StreamTableMeta
 from penstock.engine.delta.definition import Definition
 from penstock.engine.write.table_properties import DEFINITION_KEY
-from penstock.refresh.grounds import Grounds, grounds
+from penstock.refresh.input_fingerprint import InputFingerprint, input_fingerprint
 from penstock.settings import Settings
 from penstock.testing.published import Published, PublishedTable
 
@@ -45,8 +45,8 @@ class Ground:
         changed = replace(definition, **changes)  # type: ignore[arg-type]
         self.table.storage.set_configuration({DEFINITION_KEY: changed.to_json()})
 
-    def now(self) -> Grounds | None:
-        return grounds(self.warehouse, self.meta)
+    def now(self) -> InputFingerprint | None:
+        return input_fingerprint(self.warehouse, self.meta)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What a refresh stands on: while all of it is the same, a query that failed on it would fail again.
+"""The inputs of a refresh, as one value to compare: while it is the same, a query that failed would fail again.
 
     the stream table's own log    its definition; that its storage is there
     the log of each source        rows and columns; that it is there, and which table its name stands for
@@ -17,11 +17,11 @@ from penstock.engine.delta.readable import require_readable
 from penstock.errors import PenstockError
 from penstock.refresh.warehouse import Warehouse
 
-Grounds = tuple[object, ...]
+InputFingerprint = tuple[object, ...]
 
 
-def grounds(warehouse: Warehouse, meta: StreamTableMeta) -> Grounds | None:
-    """What the next refresh would stand on; None if not all of it can be seen: a clock, plain files, foreign code."""
+def input_fingerprint(warehouse: Warehouse, meta: StreamTableMeta) -> InputFingerprint | None:
+    """What the next refresh would read; None if not all of it can be seen: a clock, plain files, foreign code."""
     try:
         return _seen(warehouse, meta)
     except Exception:
@@ -29,7 +29,7 @@ def grounds(warehouse: Warehouse, meta: StreamTableMeta) -> Grounds | None:
         return None
 
 
-def _seen(warehouse: Warehouse, meta: StreamTableMeta) -> Grounds | None:
+def _seen(warehouse: Warehouse, meta: StreamTableMeta) -> InputFingerprint | None:
     own = _log(warehouse, meta.path)
     try:
         definition = warehouse.definition(meta)
@@ -47,13 +47,13 @@ def _seen(warehouse: Warehouse, meta: StreamTableMeta) -> Grounds | None:
     return warehouse.settings, own, sources, views, functions
 
 
-def _source(warehouse: Warehouse, source: Dependency) -> Grounds:
+def _source(warehouse: Warehouse, source: Dependency) -> InputFingerprint:
     path = source.source_path or ""
     moved = source.source_type is SourceType.TABLE and warehouse.has_moved(source.source_name, path)
     return source.source_id, moved, _log(warehouse, path)
 
 
-def _log(warehouse: Warehouse, path: str) -> Grounds | None:
+def _log(warehouse: Warehouse, path: str) -> InputFingerprint | None:
     """The newest version, and the identity of its file: a table that is dropped and made again counts from 0 too."""
     try:
         log: DeltaLog = warehouse.logs.at(path)

@@ -13,7 +13,7 @@ from penstock.errors import PenstockError
 
 
 @contextmanager
-def defining() -> Iterator[None]:
+def definition_errors() -> Iterator[None]:
     """Errors of the block give the advice of a definition."""
     try:
         yield
