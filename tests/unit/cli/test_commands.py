@@ -10,6 +10,7 @@ import sys
 import tomllib
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fake_tables import NOON, FakeSubscription, FakeTables, fake_openers, idle, recorded, refreshed, revenue_commits
