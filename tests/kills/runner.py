@@ -72,6 +72,7 @@ class WholeVictim:
 
     def __init__(self, warehouse: Path, log: Path) -> None:
         settings = {f"PENSTOCK_{name.upper()}": str(value) for name, value in SETTINGS.items()}
+        log.parent.mkdir(exist_ok=True)
         with log.open("ab") as output:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "penstock.cli.main", "run", "-w", str(warehouse)],

@@ -5,7 +5,7 @@ The dependencies form no circle. If the name of one comes to stand for another t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -57,6 +57,15 @@ def dependencies_of(bound: BoundQuery) -> list[Dependency]:
         for view, _ in bound.views
     ]
     return found
+
+
+def same_sources(some: Iterable[Dependency], others: Iterable[Dependency]) -> bool:
+    """True if both are the same tables at the same places."""
+    one, other = ({each.source_id: each.source_path for each in reads} for reads in (some, others))
+    return one.keys() == other.keys() and all(
+        place == other[source] or (place is not None and same_folder(place, other[source] or ""))
+        for source, place in one.items()
+    )
 
 
 def note_definition(

@@ -40,7 +40,7 @@ from penstock.engine.run.workspace import Logs
 from penstock.errors import CommitConflict, FuseBlown, LeaseLost, PenstockError, Retry, SourceError
 from penstock.names import Frontier
 from penstock.refresh.attempt import Attempt, Quiet
-from penstock.refresh.define import dependencies_of, note_definition
+from penstock.refresh.define import dependencies_of, note_definition, same_sources
 from penstock.refresh.graph_run import Skip
 from penstock.refresh.lease import HeldLease
 from penstock.refresh.result import RefreshResult
@@ -100,6 +100,12 @@ class Recorder:
     def redefined(self, meta: StreamTableMeta, definition: Definition, plan: Plan) -> None:
         """Another definition is in force in the storage."""
         note_definition(self._catalog, meta, definition, dependencies_of(plan.bound), self._now())
+
+    def bound_anew(self, meta: StreamTableMeta, plan: Plan) -> None:
+        """A rebuild read these sources; the catalog has others if a worker died before it could say so."""
+        reads, held = dependencies_of(plan.bound), self._catalog.dependencies_of(meta.id)
+        if not same_sources(reads, held):
+            self._catalog.update_definition(meta.id, now=self._now(), dependencies=reads)
 
     def quiet(self, found: Sequence[Quiet]) -> dict[int, RefreshResult]:
         """NO_DATA for all of these in one catalog transaction; results by id, but for those that others have moved."""

@@ -278,9 +278,8 @@ class Refresher:
             in_force = computed.redefined or pinned.definition
             decided.planned.workspace.keep(in_force, decided.surveyed.schemas, decided.plan)
             if computed.redefined is None:
-                # A worker that died may have left the catalog with other sources than the storage has.
                 held.check()
-                self._recorder.redefined(meta, in_force, decided.plan)
+                self._recorder.bound_anew(meta, decided.plan)
         result = self._recorder.completed(attempt, held, committed)
         self._give_back(pinned)
         progress("record", 3)

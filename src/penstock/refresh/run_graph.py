@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from penstock.catalog.model import Action, Dependency, SourceType, Status, StreamTableMeta
 from penstock.catalog.reader import CatalogReader
 from penstock.engine.spark.calls import cancel_jobs
-from penstock.engine.spark.registry import forget_cached, keep_view
+from penstock.engine.spark.registry import forget_cached, register_view
 from penstock.engine.spark.threads import spark_threads
 from penstock.errors import PenstockError, StreamTableNotFound, TableBusy
 from penstock.graph.dag import StreamGraph
@@ -186,7 +186,7 @@ def carry_out(
         result = warehouse.refresher.refresh(request, report)
         # At once, because its consumers are bound to the view. A table without rows may have been redefined.
         if result.action is Action.REINITIALIZE or not meta.is_populated:
-            keep_view(warehouse.spark, warehouse.definition(meta), meta.path)
+            register_view(warehouse.spark, warehouse.definition(meta), meta.path)
         if result.rows_inserted or result.rows_deleted:
             forget_cached(warehouse.spark, meta.name)
     except PenstockError as error:

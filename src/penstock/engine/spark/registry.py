@@ -189,13 +189,6 @@ def register_view(spark: SparkSession, definition: Definition, path: str) -> Non
     spark.sql(f"CREATE OR REPLACE VIEW {name.sql} {marked(text)} AS {text}")
 
 
-def keep_view(spark: SparkSession, definition: Definition, path: str) -> None:
-    """Create or replace the stream table's view unless it is the one that is there."""
-    held = held_under(spark, TableName.parse(definition.name))
-    if held is None or held.text != view_text_of(definition, path):
-        register_view(spark, definition, path)
-
-
 def stored_rows_at(spark: SparkSession, definition: Definition, path: str, version: int) -> DataFrame:
     """What a user sees of the storage at a version, in the user's own session."""
     return spark.sql(view_query(definition, f"delta.{quote(path)} VERSION AS OF {version}"))

@@ -45,7 +45,7 @@ def plan(
     if rebuild is None or surveyed.before is None:
         compiled = _kept_or_made(workspace, pinned.definition, surveyed)
     else:
-        compiled = _made_anew(workspace, pinned.definition, rebuild[1])
+        compiled = _made_anew(workspace, pinned.definition, rebuild)
         check_graph(compiled.bound)
     return Planned(pinned, _over_its_sources(compiled, surveyed, pinned, workspace.logs), workspace, compiled, rebuild)
 
@@ -71,20 +71,26 @@ def _kept_or_made(workspace: Workspace, definition: Definition, surveyed: Survey
     try:
         return workspace.plan(definition.query, definition.key, definition.visible_columns, surveyed.schemas)
     except QueryInvalid as invalid:
-        # It could be analysed when it was defined: a table that Spark cannot find now is one that is away.
-        meant = None if invalid.__context__ is None else understood(invalid.__context__, definition.name)
-        raise (meant if isinstance(meant, SourceMissing) else invalid) from None
+        raise (_missing_source(invalid, definition) or invalid) from None
 
 
-def _made_anew(workspace: Workspace, definition: Definition, because: str) -> Plan:
+def _made_anew(workspace: Workspace, definition: Definition, rebuild: Reason) -> Plan:
     try:
         return workspace.plan_anew(definition.query, definition.key, definition.visible_columns)
     except QueryInvalid as invalid:
+        if rebuild[0] == "ON_REQUEST" and (missing := _missing_source(invalid, definition)) is not None:
+            raise missing from None
         other = f"ALTER STREAM TABLE {definition.name} AS …"
         raise QueryInvalid(
-            why=f"{because}\n{invalid.facts['why']}",
+            why=f"{rebuild[1]}\n{invalid.facts['why']}",
             fix=f"The stored rows stay. Mend the source, or give another query: {other}",
         ) from invalid
+
+
+def _missing_source(invalid: QueryInvalid, definition: Definition) -> SourceMissing | None:
+    """The query could be analysed when it was defined: a table that Spark cannot find now is one that is away."""
+    meant = None if invalid.__context__ is None else understood(invalid.__context__, definition.name)
+    return meant if isinstance(meant, SourceMissing) else None
 
 
 def _over_its_sources(plan: Plan, surveyed: Surveyed, pinned: Pinned, logs: Logs) -> Surveyed:

@@ -18,7 +18,7 @@ from penstock.engine.delta.interval import ChangeSet, classify
 from penstock.engine.delta.readable import require_readable
 from penstock.engine.run.workspace import Logs
 from penstock.engine.write.storage_state import StorageState
-from penstock.errors import FrontierLost, QueryInvalid
+from penstock.errors import FrontierLost, QueryInvalid, SourceMissing
 from penstock.names import Frontier, SourceVersion
 from penstock.refresh.stages.pin import PinnedForReading, Pins
 from penstock.refresh.stored_frontier import stored_frontier
@@ -118,7 +118,13 @@ def _survey(seen: PinnedForReading, inputs: SurveyInputs) -> Surveyed:
             continue
         log, dependency = logs.at(path), known.get(source)
         name, used = (dependency.source_name, dependency.columns_used) if dependency is not None else (path, ())
-        change, reason = changed_since(log, name, source, before, pins.versions)
+        try:
+            change, reason = changed_since(log, name, source, before, pins.versions)
+        except SourceMissing:
+            if not meta.needs_reinit:
+                raise
+            # The rebuild binds the name anew, which may stand for another table by now.
+            continue
         if not used and not definition.reads:
             # It was defined before a query with no operator tree was asked what it uses.
             used = (*change.end.schema.names, *change.drift.dropped, *change.drift.renamed)
