@@ -208,24 +208,27 @@ class _Body:
         """A JVM calls back to one process only: to the one that was the last to ask, so ask every time."""
         from penstock.engine.spark import catalyst
 
-        started, rewrite = catalyst.ensure_callback_server_started, catalyst.Catalyst.rewrite
+        started, called_back = catalyst.ensure_callback_server_started, catalyst.Catalyst._called_back
 
         def take(gateway: Any) -> None:
             gateway._callback_server = None
             started(gateway)
 
-        def rewrite_again(self: Any, plan: Any, function: Any) -> Any:
+        def called_back_again(self: Any, transform: Any, function: Any) -> Any:
             for _ in range(10):
                 try:
-                    return rewrite(self, plan, function)
+                    return called_back(self, transform, function)
                 except Exception as error:
                     # The JVM still tried to reach the worker that asked before: it is gone, or does not know what for.
-                    if not any(sign in str(error) for sign in ("java.net.", "Py4JNetwork", "Object ID unknown")):
+                    if not any(
+                        sign in str(error)
+                        for sign in ("java.net.", "Py4JNetwork", "Object ID unknown", "Connection refused")
+                    ):
                         raise
-            return rewrite(self, plan, function)
+            return called_back(self, transform, function)
 
         catalyst.ensure_callback_server_started = take
-        catalyst.Catalyst.rewrite = rewrite_again  # type: ignore[method-assign]
+        catalyst.Catalyst._called_back = called_back_again  # type: ignore[method-assign]
 
     def _say(self, value: Any) -> None:
         self._line.write(json.dumps(value, default=str) + "\n")
