@@ -163,7 +163,7 @@ def test_what_cannot_be_filled_is_gone_though_spark_does_not_answer(
 ) -> None:
     def lost(*_: Any) -> None:
         monkeypatch.setattr("penstock.refresh.keep_names.stamp", silent)
-        monkeypatch.setattr("penstock.ddl.drop.drop_view", silent)
+        monkeypatch.setattr("penstock.ddl.drop.drop_left_over", silent)
         raise EngineUnavailable(name="made", why="the JVM is gone")
 
     def silent(*_: Any) -> None:
@@ -194,7 +194,7 @@ def test_a_create_that_is_interrupted_leaves_no_view(
     with monkeypatch.context() as patched:
         patched.setattr("penstock.ddl.create.reach", interrupted)
         if not answers:
-            patched.setattr("penstock.ddl.drop.drop_view", silent)
+            patched.setattr("penstock.ddl.drop.drop_left_over", silent)
         with pytest.raises(KeyboardInterrupt):
             ps.sql("CREATE STREAM TABLE made AS SELECT id FROM orders")
     assert ps.spark.catalog.tableExists("made") is not answers
