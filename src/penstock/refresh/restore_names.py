@@ -16,8 +16,8 @@ from penstock.names import TableName
 from penstock.refresh.warehouse import Warehouse
 
 
-def full_name(meta: StreamTableMeta) -> str:
-    """The name of a stream table as plain names are written."""
+def unquoted_name(meta: StreamTableMeta) -> str:
+    """The name of a stream table as `KnownTable.name` has that of a plain one."""
     return f"{meta.name.schema}.{meta.name.table}"
 
 
@@ -28,7 +28,7 @@ def restore_names(
     spark = warehouse.spark
     restore(spark, [each for each in known if each.kind is not KnownKind.VIEW])
     unnamed = [
-        full_name(meta)
+        unquoted_name(meta)
         for meta in stream_tables
         if kind_of(spark, meta.name) is None and not _restore_view(warehouse, meta)
     ]

@@ -17,7 +17,7 @@ from penstock.engine.spark.register_without_reading import unregister
 from penstock.engine.spark.registry import registered
 from penstock.names import TableName
 from penstock.refresh.define import mark_moved
-from penstock.refresh.restore_names import drop_left_over, full_name, restore_names
+from penstock.refresh.restore_names import drop_left_over, restore_names, unquoted_name
 from penstock.refresh.warehouse import Warehouse
 
 Names = Mapping[str, KnownTable]
@@ -75,7 +75,7 @@ def pull_names(warehouse: Warehouse) -> None:
                 # The process that changed a name cannot see a reader that was being made here meanwhile.
                 mark_moved(warehouse.catalog, _places(changed, known), warehouse.now())
         elif waiting := warehouse.unnamed:
-            tables = [meta for meta in warehouse.catalog.get_all() if full_name(meta) in waiting]
+            tables = [meta for meta in warehouse.catalog.get_all() if unquoted_name(meta) in waiting]
             restore_names(warehouse, [known[name] for name in waiting if name in known], tables)
             if named := waiting - warehouse.unnamed:
                 _agree(warehouse, last_sync, known, named)
@@ -106,7 +106,7 @@ def _places(names: Iterable[str], tables: Names) -> dict[str, str]:
 
 
 def _plain_names(warehouse: Warehouse) -> Names:
-    ours = {full_name(meta) for meta in warehouse.catalog.get_all()}
+    ours = {unquoted_name(meta) for meta in warehouse.catalog.get_all()}
     return _by_name(each for each in registered(warehouse.spark) if each.name not in ours)
 
 
